@@ -40,7 +40,7 @@ def _cost(values: tuple[str, ...]) -> Values | NoEffect | Refused:
     if values[-1] not in COSTS:
         return Refused(f"{values[-1]}: cgru has no such cost")
     if values[-1] == "ce-mean-words":
-        return {}
+        return {"disp_label_counts": False}
     return NoEffect("the log shows the mean over words; Marian trains by their sum in any case")
 
 
@@ -104,10 +104,11 @@ ROWS = (
         --no-restore-corpus, --lr-decay-reset-optimizer, --lr-decay-repeat-warmup,
         --lr-warmup-cycle, --lr-warmup-at-reload, --mini-batch-warmup N = 0,
         --mini-batch-words-ref N = 0, --no-spm-encode, --all-caps-every N = 0,
-        --english-title-case-every N = 0
+        --english-title-case-every N = 0, --disp-label-counts = true
         """
     ),
     row("--cost-type X = ce-sum", Option("cost_type", _cost)),
+    row("--quiet-translation", negated("disp_translations")),
     row("--normalize-gradient", switched("cost_type", "ce-mean-words")),
     row("--allow-unk", negated("suppress_unk")),
     row("-e --after-epochs N = 0", Option("after_epochs", _ended("e"))),
@@ -137,10 +138,8 @@ ROWS = (
     *OTHER_MODELS,
     *no_effect(
         """
-        --quiet-translation: training prints no translations
         --transformer-dropout P = 0, --transformer-dropout-attention P = 0,
         --transformer-dropout-ffn P = 0: a recurrent model has no transformer layers
-        --disp-label-counts = true: the log shows the mean over words
         --overwrite-checkpoint = true: only the last state of the training is kept
         -T --tempdir X = /tmp, --sqlite [temporary]: batches are read from a file beside the model
         --sqlite-drop: there is no database
@@ -195,7 +194,8 @@ ROWS = (
         """
     ),
 )
-DEFAULTS = {"init": "glorot", "cost_type": "ce-sum"}  # not options of Marian
+# not options of Marian
+DEFAULTS = {"init": "glorot", "cost_type": "ce-sum", "disp_translations": True}
 
 # Options that Marian's type amun has in one form only.
 _AMUN = {

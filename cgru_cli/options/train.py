@@ -170,6 +170,14 @@ class TrainOptions(OptimizationOptions, ModelOptions):
     disp_first: int = log_option(
         "--disp-first N: also log each of the first N updates", whole(0, 10**9, default=0)
     )
+    disp_label_counts: bool = log_option(
+        "--disp-label-counts: log with the cost the number of target words or sentences of which "
+        "it is the mean, and the target words of the last update and of all updates"
+    )
+    disp_translations: bool = log_option(
+        "--disp-translations: log some translations of each validation with a metric of "
+        "translations: those of the lines 0 to 4, 5, 10, 20, 40 and so on, counted from 0"
+    )
     log_gradients: bool = log_option(
         "--log-gradients: record norms of the gradient in MODEL.metrics.jsonl whenever progress "
         "is logged: of each parameter, and of the states at each time step",

@@ -18,7 +18,14 @@ def opening(setup: Setup, *, jit: bool, devices: str = "") -> list[str]:
         f"{'XLA' if jit else 'no XLA'}, {options.precision}{devices and f', {devices}'}"
     )
     if options.compat == "marian":  # scripts read the beginnings of the lines
-        return [*setup.notes, line.replace("Training", "[training]", 1), "Training started"]
+        lines = [f"Synced seed {options.seed}"]
+        for number, vocabulary in enumerate(setup.vocabularies):
+            lines.append(f"[data] Loading vocabulary from {vocabulary.path}")
+            lines.append(
+                f"[data] Setting vocabulary size for input {number} to {vocabulary.size:,}"
+            )
+        line = line.replace("Training", "[training]", 1)
+        return [*lines, *setup.notes, line, "Training started"]
     return [*setup.notes, line]
 
 

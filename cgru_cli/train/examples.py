@@ -171,3 +171,9 @@ def device_shares(
         batches += zip(*shares, strict=True)
         first += sentences
     return batches
+
+
+def size_of(group: Sequence[Example]) -> tuple[int, int]:
+    """The sentences and the target words of some batches."""
+    batches = [example.batch for example in group]
+    return sum(batch.sentences for batch in batches), sum(batch.words for batch in batches)

@@ -12,21 +12,21 @@ from ..corpus.prefetch import Ahead
 from ..errors import CgruError
 from ..system.signals import StopRequest
 from ..system.typed_json import dataclass_from_json
-from .examples import EpochExamples, Example, device_shares, groups, warmed_up
+from .examples import EpochExamples, Example, device_shares, groups, size_of, warmed_up
 from .plan import TrainingPlan
 from .run.patience import Patience, SavedPatience
 from .run.progress import Progress
 from .run.reporter import Reporter
 from .run.saving import Saving
 from .run.state import Course
-from .validation_script import output_of
+from .validation import COSTS
+from .validation_script import lines_of
 
 if TYPE_CHECKING:
     from ..optimization.minimum_risk import Sampler
     from ..optimization.replicas import Replicas
     from ..optimization.step import Outcome, Share, TrainingStep
     from .validation import Validator
-
 
 OnValidation = Callable[[int, dict[str, float]], object]
 FIRST_LINE = 40.0  # seconds after which the first line is logged, whatever --disp-freq says
@@ -54,6 +54,7 @@ class Training:
     # while it runs
     stop_asked: bool = False  # by a signal to any process
     last_batch: Sequence[Share] | None = None  # the last training batch
+    validated: int = 0  # updates before the last validation
     decays: int = 0  # of the learning rate that the log shows
     warms_up_again: bool = False  # after the next update
     began: float = 0.0  # by the clock, when this process began to train
@@ -85,9 +86,9 @@ class Training:
                                 break
                         else:
                             self._end_epoch(batches.waited, self.clock() - started)
+                self._end()
             except _StopAsked:
                 self._end_early()
-            self._end()
 
     # -- beginning and end ---------------------------------------------------------------------
 
@@ -132,15 +133,21 @@ class Training:
         self.stop.end()
 
     def _end(self) -> None:
-        if self.course.interval.words:
+        options = self.plan.options
+        if options.compat == "marian":
+            self.reporter.log.line("Training finished")
+            if self.last_batch and self.validated < self.course.progress.updates:
+                self._validate()
+        elif self.course.interval.words:
             self._show()
-        options = self.plan.options  # Nematus-TF keeps the last model too
-        if not self._save(options.keep if options.compat == "nematus-tf" else 0):
+        keep = options.keep if options.compat == "nematus-tf" else 0  # its last model too
+        if not self._save(keep):
             self.saving.give_up(self.course)
         if self.replicas.is_first:
             self.reporter.draw()
         self.replicas.barrier()
-        self.reporter.log.line("Training finished")
+        if options.compat != "marian":
+            self.reporter.log.line("Training finished")
 
     # -- updates -------------------------------------------------------------------------------
 
@@ -151,7 +158,7 @@ class Training:
         progress = self.course.progress
         if self.step.jit:
             self.reporter.compiling(group)
-        sentences, words = _size(group)
+        sentences, words = size_of(group)
         try:
             batches = self._shares(group)
             if not progress.updates:
@@ -186,7 +193,7 @@ class Training:
         began: the time by the clock.
         """
         course, now = self.course, self.clock()
-        sentences, words = _size(group)
+        sentences, words = size_of(group)
         size = {"sentences": sentences, "words": words}
         seconds, passed = self._agreed(now - began, now - self.counted)
         self.counted = now
@@ -268,10 +275,11 @@ class Training:
         """Validate and save if either has become due; raises _StopAsked."""
         course, plan = self.course, self.plan
         before, now = course.checked, course.progress
-        save = plan.save.due(before, now)
-        if plan.metrics and plan.valid.due(before, now):
+        save, saved = plan.save.due(before, now), False
+        last = plan.options.compat == "marian" and self._finished()  # _end validates
+        if plan.metrics and plan.valid.due(before, now) and not last:
             if save:  # first, in case validation fails; a resumed run validates again
-                self._save()
+                saved = self._save(plan.options.keep)
             self._validate()
             self._log_decay()
             time_now = self.clock()  # the time of validation counts, for limits in minutes
@@ -282,16 +290,16 @@ class Training:
             save = save or plan.save.due(before, now)
         course.checked = now
         if save:
-            self._save(keep=plan.options.keep)
+            self._save(plan.options.keep, again=saved)
         if self.stop_asked or (self.replicas.processes == 1 and self.stop.asked):
             raise _StopAsked  # several workers stop after the same update
 
-    def _save(self, keep: int = 0) -> bool:
-        return self.saving.save(self.course, self.patience, self.last_batch, keep)
+    def _save(self, keep: int = 0, *, again: bool = False) -> bool:
+        return self.saving.save(self.course, self.patience, self.last_batch, keep, again)
 
     def _validate(self) -> None:
         """Validate on worker 0, and send its patience, or that it was stopped, to the others."""
-        stopped = False
+        stopped, self.validated = False, self.course.progress.updates
         if self.validator is not None:
             try:
                 self._measure(self.validator)
@@ -315,16 +323,14 @@ class Training:
             self.step.weights(), progress.epoch, progress.updates, self._check_during_validation
         )
         for metric, value in values.items():
+            if metric not in COSTS:
+                self.reporter.translations(validator)
             if self.patience.update(metric, value, progress.updates):
                 saving.write(saving.folder.best(metric))
             self.reporter.validation(progress, value, self.patience.records[metric])
         if self.script:
-            try:
-                output = output_of(self.script, self._check_during_validation)
-            except CgruError as error:  # training continues
-                output = str(error)
-            for line in filter(str.strip, output.split("\n")):
-                self.reporter.log.line(f"[script] {line.rstrip()}")
+            for line in lines_of(self.script, self._check_during_validation):
+                self.reporter.log.line(f"[script] {line}")
         self.reporter.draw()
         self.on_validation(progress.updates, values)
 
@@ -334,12 +340,6 @@ class Training:
         seconds = self.course.progress.seconds + self.clock() - self.counted
         if self.reporter.end.minutes_over(seconds):
             raise _TimeIsOver
-
-
-def _size(group: Sequence[Example]) -> tuple[int, int]:
-    """The sentences and the target words of some batches."""
-    batches = [example.batch for example in group]
-    return sum(batch.sentences for batch in batches), sum(batch.words for batch in batches)
 
 
 class _TimeIsOver(Exception):

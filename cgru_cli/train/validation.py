@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,6 +53,8 @@ class Validator:
         import tensorflow as tf
 
         self.options, self.metrics, self.dev_set, self.model = options, metrics, dev_set, model
+        self.translated: list[str] = []  # by the last run
+        self.seconds = 0.0  # that this took
         self._translates = bool(set(metrics) - {*COSTS, "valid-script"})
         self._script: list[str] = []
         if {"translation", "valid-script"} & set(metrics):
@@ -80,7 +83,10 @@ class Validator:
         if set(COSTS) & set(self.metrics):
             values = self._all_costs(check)
         if self._translates:
-            values |= self._scores(self._translations(check), epoch, update, check)
+            began = time.perf_counter()
+            self.translated = self._translations(check)
+            self.seconds = time.perf_counter() - began
+            values |= self._scores(self.translated, epoch, update, check)
         if "valid-script" in self.metrics:
             values["valid-script"] = score_of(self._script, check)
         return {metric: values[metric] for metric in self.metrics}

@@ -48,6 +48,15 @@ def score_of(command: Sequence[str], check: Check) -> float:
     return float(numbers[-1])
 
 
+def lines_of(command: Sequence[str], check: Check) -> list[str]:
+    """The lines that a command prints, or the error with which it fails; check: see `output_of`."""
+    try:
+        output = output_of(command, check)
+    except CgruError as error:
+        output = str(error)
+    return [line.rstrip() for line in output.split("\n") if line.strip()]
+
+
 def output_of(command: Sequence[str], check: Check) -> str:
     """The standard output of a command, which is run without a shell.
 

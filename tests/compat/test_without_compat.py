@@ -27,6 +27,7 @@ NATIVE = {
     "score --log l": {"log": "l"},
     "train -d 0 1": {"devices": ("0", "1")},
     "train --log l --valid-log v": {"log": "l", "valid_log": "v"},
+    "train --disp-label-counts": {"disp_label_counts": True},
     "train --enc_depth 2": {"enc_depth": 2},
     "train --dropout-src 0.1": {"dropout_source": 0.1},
     "train --sentencepiece-options --model_type=bpe": {"sentencepiece_options": "--model_type=bpe"},
@@ -81,13 +82,9 @@ OTHERS = {
         "marian", "--after-batches is Marian's: write --after 20u, or add --compat marian",
         {"after": "20u"}, "",
     ),
-    "train --disp-label-counts": (
-        "marian", "--disp-label-counts is Marian's: it has no effect here", {},
-        "--disp-label-counts (the log shows the mean over words)",
-    ),
     "train --quiet-translation": (
-        "marian", "--quiet-translation is Marian's: it has no effect here", {},
-        "--quiet-translation (training prints no translations)",
+        "marian", "--quiet-translation is Marian's: leave it out, or add --compat marian",
+        {"disp_translations": False}, "",
     ),
     "train --transformer-dropout 0.1": (
         "marian", "--transformer-dropout is Marian's: it has no effect here", {},

@@ -65,7 +65,7 @@ def run(tmp_path):
                     check()
                 return {"perplexity": 1.0}
 
-        def save(course, patience, learnt, keep):
+        def save(course, patience, learnt, keep, again):
             saved.append(course.progress.updates)
             kept.append(keep)
             return True

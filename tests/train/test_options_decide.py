@@ -124,9 +124,9 @@ CHANGES = (
          tensorboard=True, plot=True, quiet=True)
     | of("devices", device="cpu", devices=("cpu:0", "cpu:1"), num_devices=1, cpu_threads=1)
 )  # fmt: skip
-# An option that only the log shows; then those of other tests: options that end without training,
+# Options that only the log shows; then those of other tests: options that end without training,
 # are only compared with the text, or make vocabularies of it.
-OF_NO_EFFECT = {"lr_report"}
+OF_NO_EFFECT = {"lr_report", "disp_label_counts", "disp_translations"}
 NO_TRAINING = set(
     """
     compat config dump_config dry_run interpolate_env_vars relative_paths tsv_fields

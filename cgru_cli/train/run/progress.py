@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Literal, Self
 
 from msgspec import Meta
@@ -17,6 +17,7 @@ from msgspec import Meta
 from ...errors import UsageError
 from ...options import kinds
 from ...options.kinds import ProgressUnit
+from ...system.typed_json import LATER
 
 Count = Annotated[int, Meta(ge=0)]
 CostType = Literal["risk", "cross-entropy", "ce-mean-words", "perplexity"]
@@ -186,6 +187,7 @@ class Interval:
     sentences: int = 0
     seconds: float = 0.0
     norm: float = 0.0
+    last_words: int = field(default=0, metadata=LATER)  # target words of the last update
 
     def add(
         self, cost: float, norm: float, updates: int, *, words: int, sentences: int, seconds: float
@@ -199,6 +201,7 @@ class Interval:
             self.sentences + sentences,
             self.seconds + seconds,
             self.norm + change,
+            words,
         )
 
     def shown(self) -> Self:

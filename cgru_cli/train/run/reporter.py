@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ...optimization.step import Outcome, Share
     from ..examples import Example
     from ..setup import Setup
+    from ..validation import Validator
     from .state import Course
     from .tensorboard import Summaries
 
@@ -74,10 +75,14 @@ class Reporter:
         if progress.updates == self._updates:
             return  # the first line, which is early, was about these updates
         self._updates = progress.updates
+        labels = ""
+        if plan.options.disp_label_counts:
+            count = interval.words if plan.cost_type == "ce-mean-words" else interval.sentences
+            labels = f"* {count:,} @ {interval.last_words:,} after {progress.words:,} "
         line = (
             f"Ep. {plan.logical_epoch.number(progress)} : Up. {progress.updates}"
-            f" : Sen. {progress.sentences:,} : Cost {interval.mean_cost(plan.cost_type):.8f}"
-            f" : Time {interval.seconds:.2f}s : {interval.words_per_second:.2f} words/s"
+            f" : Sen. {progress.sentences:,} : Cost {interval.mean_cost(plan.cost_type):.8f} "
+            f"{labels}: Time {interval.seconds:.2f}s : {interval.words_per_second:.2f} words/s"
             f" : gNorm {interval.norm:.4f}"
         )
         as_marian = plan.options.compat == "marian"  # for scripts that read its lines
@@ -141,6 +146,16 @@ class Reporter:
         following = progress.next_epoch()
         number = self._plan.logical_epoch.number(following)
         self.log.line(f"Starting data epoch {following.epoch} in logical epoch {number}")
+
+    def translations(self, validator: Validator) -> None:
+        """Log a sample of the last validation's translations, once, with --disp-translations."""
+        if self._plan.options.disp_translations and (texts := validator.translated):
+            self.log.line("Translating validation set...")
+            for number in (*range(5), *(5 * 2**i for i in range(len(texts).bit_length()))):
+                if number < len(texts):
+                    self.log.line(f"Best translation {number} : {texts[number]}")
+            self.log.line(f"Total translation time: {validator.seconds:.5f}s")
+        validator.translated = []
 
     def validation(self, progress: Progress, value: float, record: Record) -> None:
         """Report one metric; the record includes the value."""

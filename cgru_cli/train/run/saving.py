@@ -53,15 +53,22 @@ class Saving:
             if to in MARIAN and not cannot_hold(model.structure, to) and model.one_direction:
                 self._to = to
                 model.origin = {"transposed": [r.name for r in model.parameters() if r.transposed]}
+        self._says = bool(self._marian_files)  # whether the log names the files, as Marian's does
 
     def save(
-        self, course: Course, patience: Patience, last_batch: Sequence[Share] | None, keep: int = 0
+        self,
+        course: Course,
+        patience: Patience,
+        last_batch: Sequence[Share] | None,
+        keep: int = 0,
+        again: bool = False,
     ) -> bool:
         """Save the state, then the model of the same update; returns whether the model is usable.
 
         A model that has not trained yet, or whose cost is not finite, is not saved. last_batch:
         None if this process has not trained yet. keep: how many models of earlier updates to keep,
-        this one included; 0 leaves them alone.
+        this one included; 0 leaves them alone. again: whether this update was saved before, so that
+        the log does not say it again.
         """
         updates = course.progress.updates
         if not updates:
@@ -71,6 +78,7 @@ class Saving:
         if not self._is_finite(last_batch):
             self._log.line(f"Not saved: the cost after update {updates} is not finite")
             return False
+        self._says = bool(self._marian_files) and not again
         if keep:  # before the state: after a kill in between it is written again
             self.write(self.folder.kept(updates))
         saved = SavedRun(
@@ -81,7 +89,7 @@ class Saving:
         )
         self.folder.save(self._step.state(), dataclasses.asdict(saved))
         self.finish(course, patience, keep)
-        self.updates = updates
+        self.updates, self._says = updates, bool(self._marian_files)
         return True
 
     def resume(self, course: Course, patience: Patience, keep: int = 0) -> None:
@@ -105,6 +113,10 @@ class Saving:
                 marian.write_optimizer(
                     self.folder, self._setup.model, self._to, self._step, options
                 )
+                if self._says:
+                    self._log.line("Saving Adam parameters")
+                    files = f"{self.folder.model} and {self.folder.marian_optimizer}"
+                    self._log.line(f"[training] Saving training checkpoint to {files}")
             marian.write_progress(self.folder, course, patience, self._setup.plan)
         if keep:
             self.folder.thin(keep)
@@ -113,6 +125,8 @@ class Saving:
         """Write the current model, and all files that it needs."""
         if not self._writes:
             return
+        if self._says and path != self.folder.dev:
+            self._log.line(f"Saving model weights and runtime parameters to {path}")
         model = dataclasses.replace(
             self._setup.model, path=self.folder.state, arrays=self._step.weights()
         )

@@ -1,5 +1,6 @@
 """Reports of a training run: Marian's lines, records, and what other options ask for."""
 
+import dataclasses
 import json
 import math
 import re
@@ -278,3 +279,25 @@ def test_validation_lines(report):
         "[valid] Ep. 3 : Up. 60 : bleu : 0 : stalled 2 times (last best: 0)",
         "[valid] Ep. 3 : Up. 60 : chrf : 9.36702 : new best",
     ]
+
+
+@pytest.mark.parametrize(("cost_type", "count"), [("cross-entropy", 4), ("ce-mean-words", 10)])
+def test_the_numbers_of_labels(report, cost_type, count):
+    """Cost * words or sentences of the interval @ words of the last update after all words."""
+    interval = dataclasses.replace(INTERVAL, last_words=1234)
+    course = Course(dataclasses.replace(PROGRESS, words=56789), interval=interval)
+    options = TrainOptions(disp_label_counts=True)
+    (line,), _ = report("line", course, 1e-4, cost_type=cost_type, options=options)
+    assert f"{30 / count:.8f} * {count} @ 1,234 after 56,789 : Time 0.50s" in line
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"), [(0, []), (3, [0, 1, 2]), (10, range(6)), (41, [*range(6), 10, 20, 40])]
+)
+def test_a_sample_of_translations(report, count, shown):
+    validator = SimpleNamespace(translated=[f"text {i}" for i in range(count)], seconds=1.5)
+    lines, _ = report("translations", validator, options=TrainOptions(disp_translations=True))
+    assert lines[1:-1] == [f"Best translation {i} : text {i}" for i in shown]
+    assert not count or lines[-1] == "Total translation time: 1.50000s"
+    validator.translated = ["text"]
+    assert report("translations", validator)[0] == lines  # of before
