@@ -66,8 +66,8 @@ class Sampler:
         """A batch's candidates, in parts that are computed one after another.
 
         masks: the batch's dropout, shared by all candidates of a source. numbers: one per pair,
-        unique in the training, which determines the samples. rows: makes as many parts as a batch
-        of so many pairs; the last ones may be empty.
+        unique in the training, which determines the samples. rows: return at least as
+        many parts as a batch of this many pairs has; the last ones may be empty.
         """
         count = batch.sentences
         together = max(1, self._risk.rows // (self._risk.samples + 1))

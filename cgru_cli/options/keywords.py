@@ -159,7 +159,7 @@ def _argument(found: re.Match[str]) -> str:
 
 
 def iterated(name: str, given: Any) -> Iterator[Any]:
-    """The items of an argument. Raises UsageError for text, bytes, and what has no items."""
+    """The items of an argument. Raises UsageError for text, bytes and non-iterables."""
     if isinstance(given, str | bytes | bytearray) or not isinstance(given, Iterable):
         kind = type(given).__name__
         raise UsageError(f"{name}: a list or an iterator is expected, not {kind}")

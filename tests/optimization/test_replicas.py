@@ -22,7 +22,7 @@ TWENTY = (
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """61 pairs in batches of 8: the last batch of an epoch has fewer than it has replicas' rows."""
+    """61 pairs in batches of 8: the last batch of an epoch has only 5 pairs."""
     return runs.prepared(tmp_path_factory.mktemp("data"), pairs=61)
 
 
