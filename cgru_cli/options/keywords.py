@@ -38,6 +38,7 @@ class SearchKeywords(TypedDict, total=False):
     suppress_unk: bool
     unk_replace: bool
     output_sampling: str | None
+    split_sentences: str | None
     seed: int
     mini_batch: int | None
     maxi_batch: int | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..parameters.program import COMPAT
-from .declaration import choice, number, options_of, read_by, whole
+from .declaration import choice, number, options_of, read_by, text, whole
 from .kinds import sampling, unchanged, weight
 from .line_filter import (
     FilterOptions,
@@ -34,6 +34,14 @@ class TranslateOptions(FilterOptions):
     tsv: bool = model_option(
         "--tsv: lines have fields between tabs: the source alone or, with --force-decode, the "
         "beginning of its translation too; more fields are an error"
+    )
+    split_sentences: str | None = model_option(
+        "--split-sentences CODE: lines have several sentences: translate each by itself and join "
+        "the translations; the language CODE decides where sentences end; auto: the model's "
+        "source language, or English if it is unknown",
+        text(implied="auto"),
+        excludes="--n-best, --word-scores, --alignment, --alignment-format, --output-alignment, "
+        "--heatmap, --tsv, --force-decode, --constraints, --output-sampling, --char-level",
     )
     bpe: str | None = model_option(
         "--bpe FILE: split the words of the source by these codes of subword-nmt"

@@ -58,6 +58,13 @@ class TranslateRequest(ModelRequest, frozen=True, kw_only=True):
         about("phrases that each translation must contain; one list per text"),
     ] = None
     avoid: Annotated[list[str], about("phrases that no translation may contain")] = []
+    split_sentences: Annotated[
+        bool | str,
+        about(
+            "translate each sentence of the texts, which may have line breaks, by itself: true, or "
+            "the code of their language"
+        ),
+    ] = False
     stream: Annotated[
         bool,
         about(

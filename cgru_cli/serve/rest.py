@@ -11,6 +11,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from ..errors import CgruError
 from ..output.hypothesis import Hypothesis
 from ..output.layout import EOS
 from ..score.pairs.ensemble_scorer import ScoredPair
@@ -51,6 +52,8 @@ class Rest:
         forced = any(line.prefix or line.required or line.avoided for line in lines)
         search = SearchOptions(asked.beam_size, asked.n_best, asked.normalize, asked.alignment)
         kind = service.searching(model, search, forced=forced)
+        if asked.split_sentences:
+            return encoded(await self._paragraphs(request, kind, asked))
         if asked.stream or "text/event-stream" in request.headers.get("accept", ""):
             service.check_lines(lines)
             events = self._events(client_of(request), kind, lines, asked)
@@ -59,6 +62,35 @@ class Rest:
         done = await answered(request, service, kind, lines)
         translations = [_line(messages.TranslatedLine, model, one, asked) for one in done]
         return encoded(messages.TranslateAnswer(model.name, translations))
+
+    async def _paragraphs(
+        self, request: Request, kind: Kind, asked: messages.TranslateRequest
+    ) -> messages.TranslateAnswer:
+        """The translations of texts, whose sentences are lines of work. Raises Refusal."""
+        for name in ("prefixes", "constraints", "alignment", "word_scores", "stream"):
+            if getattr(asked, name):
+                raise Refusal(400, f"split_sentences and {name} exclude each other")
+        if asked.n_best > 1:
+            raise Refusal(400, "split_sentences gives one translation; n_best is 1")
+        model, language = kind.model, asked.split_sentences
+        try:
+            sentences = model.sentences(language if isinstance(language, str) else "")
+        except CgruError as error:
+            raise Refusal(501, str(error)) from None
+        texts = [[sentences.split(line) for line in text.split("\n")] for text in asked.texts]
+        every = [Line(one, avoided=asked.avoid) for text in texts for line in text for one in line]
+        done = iter(await answered(request, self._service, kind, every))
+        translations = []
+        for number, text in enumerate(texts):
+            lines = [
+                Translation.joined(
+                    number, [next(done) for _ in line], sentences.join, right_left=model.right_left
+                )
+                for line in text
+            ]
+            whole = Translation.joined(number, lines, "\n".join, right_left=model.right_left)
+            translations.append(_line(messages.TranslatedLine, model, whole, asked))
+        return messages.TranslateAnswer(model.name, translations)
 
     def _lines(self, asked: messages.TranslateRequest) -> list[Line]:
         """The lines of a request, each with its prefix and constraints. Raises Refusal."""

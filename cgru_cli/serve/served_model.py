@@ -15,6 +15,7 @@ from ..formats.loaded_model import load_model
 from ..options.serve import ServeOptions
 from ..score.pairs.ensemble_scorer import EnsembleScorer
 from ..score.pairs.model_scorer import ModelScorer
+from ..text.sentences import Sentences
 from ..translate.line_search import LineSearch
 from ..translate.plan import SearchPlan
 
@@ -69,6 +70,11 @@ class ServedModel:
         weights = plan.weights if len(scorers) > 1 else ()
         alpha = plan.settings.normalize
         return EnsembleScorer(scorers, weights, alpha, with_alignment=self.attends)
+
+    def sentences(self, language: str) -> Sentences:
+        """Splits texts of a language ("": the model's). Raises CgruError without sentencex."""
+        source, target = self._models[0].languages or ("", "")
+        return Sentences(language or source, target)
 
     def settings(self, search: SearchOptions) -> SearchSettings:
         """The settings of a request's search. Raises CgruError if the model cannot do it."""

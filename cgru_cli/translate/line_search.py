@@ -70,13 +70,39 @@ class LineSearch:
     ) -> Iterator[Translation]:
         """The translations of lines, as they become ready.
 
-        lines: as the options say, or split already. first: the number of the first line, which
+        lines: as the options say, or in fields already. first: the number of the first line, which
         seeds sampling along with the seed. n_best: find all hypotheses; without it, the search may
         end when the best one is certain.
         """
-        requests = [self.requests.read(line, first + i) for i, line in enumerate(lines)]
+        numbered = list(enumerate(lines, first))
+        sentences = self.plan.sentences
+        if sentences is None:
+            requests = [(number, self.requests.read(line, number)) for number, line in numbered]
+            yield from self._found(requests, n_best=n_best)
+            return
+        waiting: dict[int, list[Translation | None]] = {}
+        places: list[tuple[int, int]] = []
+        requests = []
+        for number, line in numbered:
+            texts = sentences.split(line if isinstance(line, str) else line.source)
+            waiting[number] = [None] * len(texts)
+            for place, text in enumerate(texts):
+                requests.append((len(places), self.requests.read(text, number)))
+                places.append((number, place))
+        for one in self._found(requests, n_best=n_best):
+            number, place = places[one.number]
+            waiting[number][place] = one
+            parts = [part for part in waiting[number] if part is not None]
+            if len(parts) == len(waiting[number]):
+                right_left = self.plan.layout.right_left
+                yield Translation.joined(number, parts, sentences.join, right_left=right_left)
+
+    def _found(
+        self, requests: Sequence[tuple[int, Request]], *, n_best: bool
+    ) -> Iterator[Translation]:
+        """The translations of lines that were read, with their numbers, as they become ready."""
         searched = []
-        for number, request in enumerate(requests, first):
+        for number, request in requests:
             # Nematus-TF searches empty lines too, which changes the n-best lists of their batch
             if request.empty and self.plan.search != "nematus-tf":
                 yield self.results.empty(number)

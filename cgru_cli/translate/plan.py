@@ -26,6 +26,7 @@ from ..output.layouts import layout_of
 from ..parameters.program import PROGRAMS, Program, ProgramDefaults, label_limit, marian_limit
 from ..system.lines import tokens
 from ..text.pipeline import Preprocessing
+from ..text.sentences import Sentences
 from ..text.source_words import characters
 from ..text.unknown_words import read_lexicon
 from .noisy_channel import NoisyChannel
@@ -38,6 +39,7 @@ TEXT_LIMIT = 200  # words that a language model writes, as many as Nematus' tran
 _OF_TEXT = """
     normalize word_penalty max_length_factor translation_maxlen force_decode allow_unk
     suppress_unk unk_replace join_bpe no_spm_decode shortlist constraints avoid channel_model
+    split_sentences
 """.split()  # options that models of labels do not have
 _NOT_OF_NEMATUS_TF = "force_decode constraints avoid channel_candidates".split()
 _ATTENTION = """
@@ -100,6 +102,8 @@ class SearchPlan:
         self.lexicon: dict[str, str] | None = base.lexicon if base else None
         if options.lexicon and base is None:
             self.lexicon = read_lexicon(options.lexicon)
+        # splits lines into sentences, if asked to
+        self.sentences = _sentences(options.split_sentences, models)
         self.mini_batch = options.mini_batch or program.mini_batch
         self.maxi_batch = options.maxi_batch or (1 if self.shared_shortlist else program.maxi_batch)
 
@@ -145,6 +149,17 @@ def _check(
         if (pieces and not options.no_spm_encode) or not loaded.reads_words:
             what = "SentencePiece cuts its source" if pieces else "it reads no source text"
             raise UsageError(f"--char-level: {loaded.model.path}: {what}")
+
+
+def _sentences(language: str | None, models: Sequence[LoadedModel]) -> Sentences | None:
+    """Raises UsageError for models that read no plain text, CgruError without sentencex."""
+    if language is None:
+        return None
+    for loaded in models:
+        if not loaded.reads_words or len(loaded.sources) > 1:
+            raise UsageError(f"--split-sentences: {loaded.model.path} reads no plain source text")
+    source, target = models[0].languages or ("", "")
+    return Sentences(source if language == "auto" else language, target)
 
 
 def ranking(

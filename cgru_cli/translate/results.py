@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,6 +28,33 @@ class Translation(NamedTuple):
     hypotheses: list[Hypothesis]  # best first, words in the order of writing
     words: Sequence[int]  # ids of the best hypothesis, with EOS if it is finished
     empty: bool = False  # the line has no words
+
+    @classmethod
+    def joined(
+        cls,
+        number: int,
+        parts: Sequence[Translation],
+        join: Callable[[list[str]], str],
+        *,
+        right_left: bool,
+    ) -> Translation:
+        """The translation of a line from those of its sentences, without attention.
+
+        Scores are sums. A line of one sentence keeps its hypotheses. right_left: whether the model
+        writes from the end.
+        """
+        if len(parts) == 1:
+            return parts[0]._replace(number=number)
+        best = [part.hypotheses[0] for part in parts if part.hypotheses]
+        whole = Hypothesis(
+            [word for one in (best[::-1] if right_left else best) for word in one.tokens],
+            len(best) == len(parts) and all(one.finished for one in best),
+            sum(one.score for one in best),
+            sum(one.total for one in best),
+            detokenized=join([one.text for one in best]),
+        )
+        source = [word for part in parts for word in part.source]
+        return cls(number, source, source, [whole] if best else [], ())
 
 
 class Results:

@@ -88,6 +88,7 @@ LATE = {
     "train.validation": {"sacrebleu"},
     "optimization.minimum_risk": {"sacrebleu"},
     "text.moses": {"sacremoses"},
+    "text.sentences": {"sentencex"},
     "text.subwords": {"subword_nmt"},
     "score.n_best.weight_search": {"sacrebleu", "scipy"},
     "serve.job": {"httptools", "websockets"},  # used by uvicorn

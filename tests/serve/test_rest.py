@@ -1,6 +1,9 @@
 """The server's own protocol, and its OpenAPI document."""
 
 import json
+import re
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -260,3 +263,24 @@ def test_infinite_scores_are_null():
     )
     shown = json.loads(messages.encoded(line).body)
     assert (shown["score"], shown["total"], shown["word_scores"]) == (None, None, [None])
+
+
+def test_texts_of_several_sentences(web, translator, monkeypatch):
+    def segment(language, text):
+        assert language in ("en", "de")
+        return re.findall(r".*? \. |.+", text)
+
+    monkeypatch.setitem(sys.modules, "sentencex", SimpleNamespace(segment=segment))
+    texts = ["a b . c a\n\nf . b", "", "b c"]
+    found = posted(web, "/v1/translate", texts=texts, split_sentences=True)["translations"]
+    one = {text: translator.translate(text).text for text in ("a b .", "c a", "f .", "b", "b c")}
+    first = f"{one['a b .']} {one['c a']}\n\n{one['f .']} {one['b']}"
+    assert [x["text"] for x in found] == [first, "", one["b c"]]
+    assert [len(x["hypotheses"]) for x in found] == [1, 1, 1]
+    assert posted(web, "/v1/translate", texts=texts, split_sentences="de")["translations"] == found
+    for more in ({"n_best": 2}, {"alignment": True}, {"stream": True}, {"prefixes": ["a", "", ""]}):
+        asked = json.dumps({"texts": texts, "split_sentences": True, **more})
+        refused(web, "/v1/translate", asked, 400, "split_sentences", next(iter(more)))
+    monkeypatch.setitem(sys.modules, "sentencex", None)
+    asked = json.dumps({"texts": texts, "split_sentences": True})
+    refused(web, "/v1/translate", asked, 501, "sentencex is not installed")

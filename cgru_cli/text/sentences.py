@@ -1,0 +1,40 @@
+"""Lines of several sentences: split before they are translated, and joined afterwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import CgruError
+
+_UNSPACED = ("zh", "ja", "th", "lo", "km", "my", "bo")  # no space stands between sentences
+
+
+def _sentencex() -> Any:
+    """The package; raises CgruError if it is not installed."""
+    try:
+        import sentencex
+    except ImportError as error:
+        raise CgruError("sentencex is not installed: pip install 'cgru[sentences]'") from error
+    return sentencex
+
+
+class Sentences:
+    """Splits lines of one language by the rules of sentencex, and joins translations."""
+
+    def __init__(self, source: str, target: str = ""):
+        """source, target: codes of languages, "" for an unknown one.
+
+        Raises CgruError if sentencex is not installed.
+        """
+        self._segment = _sentencex().segment
+        self._language = source or "en"
+        self._between = "" if target.partition("-")[0] in _UNSPACED else " "
+
+    def split(self, line: str) -> list[str]:
+        """The sentences of a line without the spaces around them; a blank line is one."""
+        found = (sentence.strip() for sentence in self._segment(self._language, line))
+        return [sentence for sentence in found if sentence] or [line]
+
+    def join(self, texts: list[str]) -> str:
+        """The translations of a line's sentences as one text."""
+        return self._between.join(filter(None, texts))

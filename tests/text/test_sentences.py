@@ -1,0 +1,41 @@
+"""Sentences of a line, by sentencex."""
+
+import sys
+
+import pytest
+
+from cgru_cli.errors import CgruError
+from cgru_cli.text.sentences import Sentences
+
+
+def test_without_the_package(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sentencex", None)
+    with pytest.raises(CgruError, match=r"^sentencex is not installed: pip install 'cgru\[senten"):
+        Sentences("en")
+
+
+@pytest.mark.parametrize(
+    ("language", "line", "sentences"),
+    [
+        ("en", "Mr. Smith paid 3.5 euros. Why?", ["Mr. Smith paid 3.5 euros.", "Why?"]),
+        ("", "One sentence", ["One sentence"]),
+        ("de", "Er kam am 3. Mai.  Gut!", ["Er kam am 3. Mai.", "Gut!"]),
+        ("zh", "你好。再见。", ["你好。", "再见。"]),
+        ("xx", "A. B", ["A. B"]),
+        ("en", "", [""]),
+        ("en", "   ", ["   "]),
+        ("en", " Hello there .  How are you ? ", ["Hello there .", "How are you ?"]),
+    ],
+)  # fmt: skip
+def test_sentences(language, line, sentences):
+    pytest.importorskip("sentencex")
+    assert Sentences(language).split(line) == sentences
+
+
+@pytest.mark.parametrize(
+    ("target", "joined"), [("", "A. B."), ("de", "A. B."), ("zh", "A.B."), ("ja-JP", "A.B.")]
+)
+def test_translations_are_joined(target, joined, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sentencex", sys.modules["sys"])
+    monkeypatch.setattr(sys, "segment", None, raising=False)
+    assert Sentences("en", target).join(["A.", "", "B."]) == joined
