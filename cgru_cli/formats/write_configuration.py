@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -203,16 +204,24 @@ def _marian_cell(unit: Unit, to: str) -> str:
     return "gru-nematus" if to == "marian-nematus" else unit.value
 
 
-def decoder(model: Model, name: str, vocabularies: Sequence[str]) -> bytes:
-    """`.decoder.yml`, with which `marian-decoder -c` needs nothing else."""
-    settings = model.settings
-    values: dict[str, Any] = {"relative-paths": True, "models": [name]}
+def decoder(
+    model: Model, path: Path, vocabularies: Sequence[str], more: Mapping[str, object] | None = None
+) -> bytes:
+    """`.decoder.yml`, with which `marian-decoder -c` needs nothing else.
+
+    vocabularies: their names beside the model, which is written to `path`. more: further values;
+    with relative-paths false, the paths are those that the current folder needs.
+    """
+    settings, more = model.settings, more or {}
+    relative = more.get("relative-paths", True)
+    folder = Path() if relative else path.parent
+    values: dict[str, Any] = {"relative-paths": relative, "models": [str(folder / path.name)]}
     if vocabularies:
-        values["vocabs"] = list(vocabularies)
+        values["vocabs"] = [str(folder / name) for name in vocabularies]
     values["beam-size"] = settings.beam_size or 5
     values["normalize"] = settings.normalize or 0
     values["word-penalty"] = settings.word_penalty or 0
-    return _yaml(values)
+    return _yaml({**values, **more})
 
 
 def amun(model: Model, name: str, vocabularies: Sequence[str]) -> bytes:

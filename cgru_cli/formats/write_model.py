@@ -7,7 +7,7 @@ last, so that a killed conversion leaves no incomplete model.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -36,13 +36,15 @@ def write(
     force: bool = False,
     preprocessing: Path | None = None,
     marian_files: Sequence[str] = (),
+    decoding: Mapping[str, object] | None = None,
     keep_same: bool = False,
 ) -> None:
     """Write a model, its configuration and its vocabularies in the format `to` of `cgru convert`.
 
     Vocabularies are placed beside it, rewritten where the program needs another form.
     preprocessing: another file to place beside it; by default the model's own. marian_files: also
-    write these of Marian's files (.decoder.yml, .amun.yml). keep_same: leave files untouched, with
+    write these of Marian's files (.decoder.yml, .amun.yml); decoding: further values of the first,
+    among them relative-paths. keep_same: leave files untouched, with
     their times, whose content would not change.
 
     Raises CgruError where the format cannot hold the model, naming each feature, and where a file
@@ -76,8 +78,11 @@ def write(
         with reading(source):
             contents[Path(f"{path}{PREPROCESSING}")] = source.read_bytes()
     for suffix in marian_files:
-        make = write_configuration.amun if suffix == ".amun.yml" else write_configuration.decoder
-        contents[Path(f"{path}{suffix}")] = make(model, path.name, names)
+        if suffix == ".amun.yml":
+            content = write_configuration.amun(model, path.name, names)
+        else:
+            content = write_configuration.decoder(model, path, names, decoding)
+        contents[Path(f"{path}{suffix}")] = content
     stale = _check_overwriting(path, to, contents, force)
     # a crash leaves the old model, or none, never a mixture
     with all_or_nothing(path, keep_same=keep_same):
@@ -133,7 +138,7 @@ def _configuration_files(model: Model, path: Path, to: str, names: list[str]) ->
     if to == "dl4mt":
         return {Path(f"{path}.pkl"): pickles.as_pickle(write_configuration.dl4mt(model, names))}
     if to.startswith("marian-"):
-        return {Path(f"{path}.decoder.yml"): write_configuration.decoder(model, path.name, names)}
+        return {Path(f"{path}.decoder.yml"): write_configuration.decoder(model, path, names)}
     if to == "h5":
         return {}
     program = model.program if to == "npz" else to

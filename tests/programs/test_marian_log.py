@@ -1,10 +1,15 @@
-"""The log of a training by Marian (pymarian) and by us: the same lines, with the same numbers."""
+"""The log of a training by Marian (pymarian) and by us: the same lines, with the same numbers.
+
+The options of the decoder, which both write beside the model, are the same too.
+"""
 
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 import runs
+import yaml
 from whole_scripts import PYMARIAN, choice
 
 # Lines of one program only: its configuration, memory, threads, and how it reads text.
@@ -66,3 +71,14 @@ def test_the_log_is_marians(tmp_path, name):
     for mine, other in zip(ours, theirs, strict=True):
         pairs = zip(number.findall(mine), number.findall(other), strict=True)
         assert all(same_number(*pair) for pair in pairs), (mine, other)
+    assert decoding(tmp_path / "ours") == decoding(tmp_path / "theirs")
+
+
+def decoding(folder):
+    """The file of the decoder's options, with the names of files that exist."""
+    values = yaml.safe_load((folder / "m.npz.decoder.yml").read_bytes())
+    for key in ("models", "vocabs"):
+        paths = [Path(name) for name in values[key]]
+        assert all(path.exists() for path in paths)
+        values[key] = [path.name for path in paths]
+    return values

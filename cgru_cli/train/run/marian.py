@@ -160,6 +160,17 @@ def write_progress(
         file.write(WRITTEN_BY_CGRU + text.encode())
 
 
+def decoding(options: TrainOptions) -> dict[str, Any]:
+    """The values of Marian's `.decoder.yml` that follow from options of the training."""
+    size = options.valid_mini_batch
+    return {
+        "relative-paths": options.relative_paths,
+        "mini-batch": size,
+        "maxi-batch": 100 if size > 1 else 1,
+        "maxi-batch-sort": "src" if size > 1 else "none",
+    }
+
+
 def write_optimizer(
     folder: RunFolder, model: Model, to: str, step: TrainingStep, options: TrainOptions
 ) -> None:

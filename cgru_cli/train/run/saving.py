@@ -138,6 +138,7 @@ class Saving:
             force=True,
             preprocessing=self._setup.texts.preprocessing,
             marian_files=self._marian_files,
+            decoding=marian.decoding(self._setup.plan.options),
             keep_same=True,  # scripts compare file times after training has finished
         )
 

@@ -267,7 +267,7 @@ def test_a_damaged_state(folder, saving, change):
 
 
 def test_marians_files_are_beside_every_model(folder, saving):
-    kept = saving(Step(5), TrainOptions(compat="marian", type="amun"))
+    kept = saving(Step(5), TrainOptions(compat="marian", type="amun", relative_paths=True))
     kept.write(folder.best("bleu"))
     kept.save(course(5), patience(), LEARNT)
     kept.save(course(5), patience(), LEARNT)  # replaces them
