@@ -1,4 +1,4 @@
-"""What the five lessons share: numbers in words, a new model of them, and its training.
+"""What the lessons share: numbers in words, a new model of them, and its training.
 
 Numbers in words are a small language that everybody can check: "three hundred and forty two" is
 "drei hundert zwei und vierzig", where German says the two before the forty.

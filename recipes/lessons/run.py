@@ -15,10 +15,10 @@ from nbclient import NotebookClient
 
 HERE = Path(__file__).resolve().parent
 LESSONS = sorted(HERE.glob("[1-9]-*.ipynb"))
-FIRST = """from cgru_cli.system.tensorflow_start import quick_import
+FIRST = """from cgru_cli.system.tensorflow_start import import_tensorflow, quick_import
 
 with quick_import():  # in half the time
-    import tensorflow"""
+    import_tensorflow()"""
 
 
 def run(lessons: Sequence[Path]) -> list[nbformat.NotebookNode]:
