@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 Progress = bool | Callable[[int], object]  # whether to show a count, or what to tell it to
+Item = TypeVar("Item")
 CLEAR = "\r\x1b[K"  # clears the line of the terminal
 
 
@@ -55,18 +57,18 @@ class ProgressCounter:
 
 
 @contextlib.contextmanager
-def counting(what: str, progress: Progress) -> Iterator[Callable[[], object]]:
-    """A function to call after each item; `progress` gets the count so far."""
-    counter, count = ProgressCounter(what, quiet=True, always=progress is True), 0
+def counting(what: str, progress: Progress) -> Iterator[Callable[[Iterable[Item]], Iterator[Item]]]:
+    """A function that passes items on and counts them; `progress` gets the count so far."""
+    counter = ProgressCounter(what, quiet=True, always=progress is True)
 
-    def add() -> None:
-        nonlocal count
-        count += 1
-        counter.add(1)
-        if callable(progress):
-            progress(count)
+    def counted(items: Iterable[Item]) -> Iterator[Item]:
+        for count, item in enumerate(items, 1):
+            counter.add(1)
+            if callable(progress):
+                progress(count)
+            yield item
 
     try:
-        yield add
+        yield counted
     finally:
         counter.close()

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import TypeVar
 
 from .lines import LineReader
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 def windows(
@@ -26,6 +31,26 @@ def sizes(largest: int, *, growing: bool = True) -> Iterator[int]:
     while True:
         yield size
         size = min(16 * size, largest)
+
+
+def in_order(
+    items: Iterator[Item],
+    window_sizes: Iterator[int],
+    compute: Callable[[list[Item], int], Iterator[tuple[int, Result]]],
+) -> Iterator[Result]:
+    """The results of items, in their order, as they get ready.
+
+    compute: from the items of a window and the number of the first to numbers and results.
+    """
+    ready: dict[int, Result] = {}
+    number = first = 0
+    while window := list(islice(items, next(window_sizes))):
+        for place, result in compute(window, first):
+            ready[place] = result
+            while number in ready:
+                yield ready.pop(number)
+                number += 1
+        first += len(window)
 
 
 def batches(lengths: Sequence[int], mini_batch: int, max_tokens: int) -> list[list[int]]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import math
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Any, Unpack, overload
 
 from ..errors import UsageError
@@ -27,7 +25,7 @@ from ..output.hypothesis import Hypothesis
 from ..system import tensorflow_start
 from ..system.garbage import collect_models
 from ..system.terminal import Progress, counting
-from ..system.windows import sizes
+from ..system.windows import in_order, sizes
 from .line_search import LineSearch
 from .phrases import Fields
 from .plan import SearchPlan
@@ -143,9 +141,11 @@ class Translator:
             avoid = [one_text("avoid", phrase) for phrase in iterated("avoid", avoid)]
             texts = _fields(iterated("lines", lines), prefixes, constraints, avoid)
         lazy = isinstance(lines, Iterator)
-        with contextlib.nullcontext() if lazy else in_python():
-            results = _translations(search, texts, progress, n_best, lazy=lazy)
-            return results if lazy else next(results) if single else list(results)
+        results = _translations(search, texts, progress, n_best, lazy)
+        if lazy:
+            return results
+        listed = list(results)
+        return listed[0] if single else listed
 
     def tokenize(self, line: str) -> list[str]:
         """The words or sub-words of a source line, as the (first) model reads it."""
@@ -167,8 +167,10 @@ class Translator:
             raise UsageError(f"n_best: a whole number from 1 to 1000 is expected, not {n_best!r}")
         given = checked(TranslateOptions, options, [*SearchKeywords.__annotations__])
         search = self._search
-        if search.plan.channel and (given or n_best):
-            raise UsageError("a noisy channel takes its options when the Translator is made")
+        if search.plan.channel:
+            if given or more["force_decode"] or len(more) > 1:
+                raise UsageError("a noisy channel takes its options when the Translator is made")
+            return search
         given |= {"n_best": n_best is not None, **more}
         asked = dataclasses.replace(search.plan.options, **given)
         plan = SearchPlan(asked, search.models, search.plan)
@@ -190,29 +192,20 @@ class Translator:
 
 
 def _translations(
-    search: LineSearch,
-    lines: Iterator[Fields],
-    progress: Progress,
-    n_best: int | None,
-    *,
-    lazy: bool,
+    search: LineSearch, lines: Iterator[Fields], progress: Progress, n_best: int | None, lazy: bool
 ) -> Iterator[Any]:
     """The results of lines, in their order; lazy: the first windows are small."""
-    plan, ready, number = search.plan, {}, 0
+    plan = search.plan
+
+    def found(window: list[Fields], first: int) -> Iterator[tuple[int, Any]]:
+        for one in search.translations(window, first, n_best=n_best is not None):
+            listed = [h.reversed() if plan.layout.right_left else h for h in one.hypotheses]
+            yield one.number, (listed or [_NOTHING])[0] if n_best is None else listed[:n_best]
+
     growing = lazy and not plan.batches_decide
-    window_sizes = sizes(plan.mini_batch * plan.maxi_batch, growing=growing)
-    right_left = plan.layout.right_left
-    with in_python(), counting("lines", progress) as done:
-        first = 0
-        while window := list(islice(lines, next(window_sizes))):
-            for one in search.translations(window, first, n_best=n_best is not None):
-                ready[one.number] = [h.reversed() if right_left else h for h in one.hypotheses]
-                while number in ready:
-                    found = ready.pop(number)
-                    number += 1
-                    done()
-                    yield (found or [_NOTHING])[0] if n_best is None else found[:n_best]
-            first += len(window)
+    windows = sizes(plan.mini_batch * plan.maxi_batch, growing=growing)
+    with in_python(), counting("lines", progress) as counted:
+        yield from counted(in_order(lines, windows, found))
         search.requests.report()
 
 

@@ -9,7 +9,9 @@ import pytest
 from cases import random_arrays, tiny
 from commands import SOURCE, TARGET, in_process, vocabulary, write_model
 from deep_equations import DeepModel
+from traced_once import traced_once
 
+from cgru_cli import Translator
 from cgru_cli.errors import UsageError
 from cgru_cli.formats.loaded_model import LoadedModel
 from cgru_cli.formats.model import Model
@@ -131,6 +133,14 @@ def test_the_list_is_that_of_the_direct_model_in_another_order(models, translate
     first = {entry[0]: entry[1] for entry in reversed(ranked)}
     best = [entry[0] for entry in translate(*asked)]
     assert best == [first[str(number)] for number in range(len(LINES))]
+    options = {"channel_model": channel, "lm": lm, "beam_size": 6, "translation_maxlen": 6}
+    with traced_once():
+        translator = Translator(direct, **options)
+        assert [one.text for one in translator.translate(LINES)] == best
+        two = translator.translate(LINES[0], n_best=2)
+    assert [one.text for one in two] == [entry[1] for entry in ranked[:2]]
+    with pytest.raises(UsageError, match="a noisy channel takes its options when the Translator"):
+        translator.translate(LINES, beam_size=2)
     alone = translate(*asked, "--weights", 1, 0, 0, "-n", 1)
     assert alone == translate("-m", direct, "-k", 6, "-n", 1)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Any, Unpack, overload
 
 from ...errors import UsageError
@@ -24,7 +23,7 @@ from ...parameters.program import PROGRAMS
 from ...system import tensorflow_start
 from ...system.garbage import collect_models
 from ...system.terminal import Progress, counting
-from ...system.windows import sizes
+from ...system.windows import in_order, sizes
 from ...translate.plan import ranking
 from ..plan import ScorePlan
 from .ensemble_scorer import EnsembleScorer, in_batches
@@ -108,19 +107,16 @@ class PairScorer:
         self, pairs: Iterator[Pair], progress: Progress, lazy: bool
     ) -> Iterator[Hypothesis]:
         mini_batch = self._plan.options.mini_batch
-        window_sizes = sizes(mini_batch * self._plan.options.maxi_batch, growing=lazy)
-        ready: dict[int, Hypothesis] = {}
-        right_left, number, first = self._scorer.models[0].loaded.right_left, 0, 0
-        with in_python(), counting("pairs", progress) as done:
-            while window := list(islice(pairs, next(window_sizes))):
-                for place, (pair,) in in_batches([self._scorer], window, first, mini_batch):
-                    found = pair.hypothesis.reversed() if right_left else pair.hypothesis
-                    ready[place] = found._replace(detokenized=window[place - first][1])
-                    while number in ready:
-                        done()
-                        yield ready.pop(number)
-                        number += 1
-                first += len(window)
+        right_left = self._scorer.models[0].loaded.right_left
+
+        def scored(window: list[Pair], first: int) -> Iterator[tuple[int, Hypothesis]]:
+            for place, (pair,) in in_batches([self._scorer], window, first, mini_batch):
+                found = pair.hypothesis.reversed() if right_left else pair.hypothesis
+                yield place, found._replace(detokenized=window[place - first][1])
+
+        windows = sizes(mini_batch * self._plan.options.maxi_batch, growing=lazy)
+        with in_python(), counting("pairs", progress) as counted:
+            yield from counted(in_order(pairs, windows, scored))
             for model in self._scorer.models:
                 model.source.report()
 
