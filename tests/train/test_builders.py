@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import itertools
 import re
 
 import numpy as np
@@ -170,7 +171,14 @@ def test_the_first_lines(given):
     assert opening(setup, jit=False) == ["a note", line]
     assert opening(setup, jit=False, devices="2 devices")[1] == f"{line}, 2 devices"
     marian = planned(setup, compat="marian")
+    loaded = [
+        (f"[data] Loading vocabulary from {vocabulary.path}",
+         f"[data] Setting vocabulary size for input {place} to 14")
+        for place, vocabulary in enumerate(setup.vocabularies)
+    ]  # fmt: skip
     assert opening(marian, jit=True) == [
+        "Synced seed 1",
+        *itertools.chain(*loaded),
         "a note",
         line.replace("Training", "[training]").replace("no XLA", "XLA"),
         "Training started",
