@@ -116,6 +116,30 @@ def test_tables_of_defaults_are_the_options_in_force(page):
             assert cell == meant, key
 
 
+PROGRAMS_BEFORE = {
+    "marian": ("train", "marian"), "marian-decoder": ("translate", "marian"),
+    "marian-scorer": ("score", "marian"), "amun": ("translate", "amun"),
+    "nmt.py": ("train", "nematus"), "translate.py": ("translate", "nematus"),
+    "score.py": ("score", "nematus"), "rescore.py": ("score", "nematus"),
+    "rescore_with_lm.py": ("score", "dl4mt"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("page", ["nematus", "marian", "dl4mt"])
+def test_lines_of_the_old_programs_are_understood_with_compat(page):
+    text = (ROOT / f"docs/from-{page}.md").read_text("utf-8")
+    block = re.search(r"## Ten lines, before and after\n\n```text\n(.*?)```", text, re.S)[1]
+    understood = 0
+    for words in commands(block):
+        words = words[words[:1] == ["python"] :] or [""]
+        command, program = PROGRAMS_BEFORE.get(words[0].rpartition("/")[2], ("", ""))
+        if command and "..." not in words:
+            program = "dl4mt" if page == "dl4mt" else program
+            parse(command, ["--compat", program, *words[1:]])
+            understood += 1
+    assert understood >= 5
+
+
 def test_defaults_of_the_search_are_those_of_each_program():
     names = {"Nematus": "nematus", "Nematus-TF": "nematus-tf", "DL4MT": "dl4mt",
              "Marian": "marian", "amun": "amun", "nmtpy": "nmtpy"}  # fmt: skip
