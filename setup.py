@@ -90,5 +90,5 @@ setup(
             *RECIPES,
         ],
     },
-    entry_points={"console_scripts": ["cgru = cgru_cli.cli:main"]},
+    entry_points={"console_scripts": ["cgru = cgru_cli.__main__:main"]},
 )

@@ -6,11 +6,12 @@ stays fast.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # typing's is too slow to import before signals are handled
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from .convert.job import write_model as write_model
     from .errors import CgruError as CgruError
     from .errors import UsageError as UsageError

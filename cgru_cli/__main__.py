@@ -1,6 +1,22 @@
-"""`python -m cgru_cli` is `cgru`."""
+"""The program `cgru`, which is also `python -m cgru_cli`."""
 
-from .cli import main
+import os
+import signal
+
+
+def main() -> None:
+    """Run the command line, and exit.
+
+    Until the commands handle SIGINT and SIGTERM themselves (`stop_cleanly`), while modules are
+    imported, and after the commands have ended, a signal ends the process without a message.
+    """
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(signum) is not signal.SIG_IGN:  # set by a shell for background jobs
+            signal.signal(signum, lambda number, _: os._exit(128 + number))
+    from .cli import main as run
+
+    run()
+
 
 if __name__ == "__main__":
     main()

@@ -45,6 +45,13 @@ def test_while_a_module_is_imported(tmp_path, signum):
 
 
 @BOTH
+def test_before_the_commands_are_imported(tmp_path, signum):
+    (tmp_path / "click.py").write_text("import sys, time\n" + CATCHING)
+    script = "import runpy\nrunpy.run_module('cgru_cli', run_name='__main__')\n"
+    assert stopped(tmp_path, script, signum) == (128 + signum, "")
+
+
+@BOTH
 def test_while_sentencepiece_trains(tmp_path, signum):
     """SentencePiece ignores signals, so it runs in another process, which ends with this one."""
     script = """
