@@ -27,7 +27,7 @@ from .run.marian import MarianRun
 from .run.patience import Patience
 from .run.reporter import Reporter
 from .run.saving import Saving
-from .run.state import Course, identity, resume
+from .run.state import VALIDATION_TEXT, Course, identity, resume
 from .setup import Setup
 from .validation_script import command_of
 
@@ -55,13 +55,17 @@ def build_training(setup: Setup, stop: StopRequest, replicas: Replicas) -> Train
     if replicas.processes > 1:
         given = replicas.run_in_all(lambda: options_of_all_workers(options))
         replicas.check_same(given | same)
+    dev_set = read_dev_set(setup) if first else None
+    if dev_set:
+        same[VALIDATION_TEXT] = dev_set.fingerprint
+    forgets = options.valid_reset_all  # what the validations before found
     patience = Patience(plan.metrics, options)
     of_marian = replicas.run_in_all(
         lambda: setup.folder.of_marian and MarianRun.read(setup.folder, model.structure, options)
     )
     step, course = resume(
         setup.folder,
-        same,
+        {n: value for n, value in same.items() if not (forgets and n == VALIDATION_TEXT)},
         patience,
         replicas,
         jit={"auto": None, "on": True, "off": False}[options.jit],
@@ -74,7 +78,7 @@ def build_training(setup: Setup, stop: StopRequest, replicas: Replicas) -> Train
     model.arrays.clear()  # the step holds them, and training may take days
     tensorflow_start.return_freed_memory()
     sampler = build_sampler(step, setup.vocabularies[-1], options)
-    validator = build_validator(setup, step) if first else None
+    validator = build_validator(setup, step, dev_set) if dev_set else None
     external = options.external_validation_script
     script = command_of(external, "--external-validation-script") if external else []
     reporter = build_reporter(setup, course, step, replicas)
@@ -205,27 +209,32 @@ def faster_compiled(setup: Setup, devices: int = 1) -> bool:
     return seconds[True] < seconds[False]
 
 
-def build_validator(setup: Setup, step: TrainingStep) -> Validator | None:
-    """The validator; None without metrics. Raises CgruError for bad validation text."""
-    plan, options, texts, model = setup.plan, setup.plan.options, setup.texts, setup.model
+def read_dev_set(setup: Setup) -> DevSet | None:
+    """The validation text; None without metrics. Raises CgruError for bad validation text."""
+    plan, texts, model = setup.plan, setup.texts, setup.model
     if not plan.metrics or texts.dev is None:
         return None
-    from ..network.keras_model import RecurrentModel
-    from .validation import Validator
-
     preprocessing = None
     if texts.preprocessing and model.structure.type.writes_text:
         preprocessing = Preprocessing.read(texts.preprocessing)
-    dev_set = DevSet.read(
+    return DevSet.read(
         *texts.dev,
         TextEncoding.of(model, setup.vocabularies, preprocessing),
         reference=texts.reference,
-        max_length=options.valid_max_length,
+        max_length=plan.options.valid_max_length,
     )
+
+
+def build_validator(setup: Setup, step: TrainingStep, dev_set: DevSet) -> Validator:
+    """The validator on this text."""
+    from ..network.keras_model import RecurrentModel
+    from .validation import Validator
+
+    model, plan = setup.model, setup.plan
     validated = RecurrentModel(
         model.structure, step.weights(), packed=True, dtype=step.model.dtype_policy
     )
-    return Validator(options, plan.metrics, dev_set, validated)
+    return Validator(plan.options, plan.metrics, dev_set, validated)
 
 
 def build_reporter(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ class DevSet:
     targets: list[list[int]]
     references: list[str]  # plain text, which BLEU and chrF compare with
     encoding: TextEncoding
+    fingerprint: str = ""  # SHA-256 of the lines of all files
 
     @classmethod
     def read(
@@ -64,7 +66,9 @@ class DevSet:
             references = lines[reference]
         else:
             references = [encoding.reference(tokens(line)) for line in lines[target]]
-        return cls(sources, targets, references, encoding)
+        joined = "\0".join("\n".join(lines[path]) for path in files)
+        fingerprint = hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()
+        return cls(sources, targets, references, encoding, fingerprint)
 
 
 @contextlib.contextmanager

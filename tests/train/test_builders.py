@@ -15,7 +15,7 @@ from cgru_cli.optimization.objective import CrossEntropy, ExpectedRisk
 from cgru_cli.optimization.quantized_weights import Quantization
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.train import setup as module
-from cgru_cli.train.builders import build_step, build_validator, faster_compiled
+from cgru_cli.train.builders import build_step, build_validator, faster_compiled, read_dev_set
 from cgru_cli.train.dry_run import describe, opening
 from cgru_cli.train.plan import TrainingPlan
 from cgru_cli.train.setup import check_extras, decide, prepare
@@ -140,7 +140,7 @@ def test_validation_as_the_options_say(given):
         precision="bfloat16",
     )
     step = build_step(setup.model, setup.plan.options, jit=False)
-    made = build_validator(setup, step)
+    made = build_validator(setup, step, read_dev_set(setup))
     assert made.metrics == ("chrf", "perplexity") and made.options is setup.plan.options
     assert (made.model.compute_dtype, made.model.packed) == ("bfloat16", True)
     for sentences, path in zip(
@@ -148,7 +148,7 @@ def test_validation_as_the_options_say(given):
     ):
         words = [len(line.split()) for line in path.read_text().splitlines()]
         assert list(map(len, sentences)) == words
-    assert build_validator(planned(given, valid_freq="0", after="1e"), step) is None
+    assert read_dev_set(planned(given, valid_freq="0", after="1e")) is None
 
 
 def test_packages_that_are_missing(monkeypatch):

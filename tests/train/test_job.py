@@ -320,6 +320,11 @@ def test_a_whole_run(data, model, tmp_path):
         assert refused.code == 1
         assert f"{model}.state.npz: this training began with other " in refused.error
         assert named in refused.error
+    other_text = ("--valid-sets", data / "train.src", data / "train.trg", "--after", "2e")
+    refused = train(data, "-m", model, *SIZES, *other_text)
+    assert refused.code == 1
+    assert "data: validation text (see --valid-reset-all) was" in refused.error
+    trained(data, "-m", model, *SIZES, *other_text, "--valid-reset-all")
     assert model.read_bytes() == before
     with RunFolder(model).locked():
         refused = train(data, "-m", model, *SIZES, "--after", "3e")

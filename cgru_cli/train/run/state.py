@@ -27,6 +27,7 @@ _OF_THE_TEXT = """
     --shuffle-batches, --max-length, --max-length-crop, --optimizer-delay
 """
 OF_THE_TEXT = [name.strip() for name in _OF_THE_TEXT.split(",")]
+VALIDATION_TEXT = "validation text (see --valid-reset-all)"
 ADVICE = "restore the file, or remove it and the model to start again"
 
 
