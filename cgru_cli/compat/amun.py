@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
-from ..errors import CgruError, reading
+from ..errors import CgruError, parsing
+from ..system.plain_numbers import plain_number
+from ..system.structured_files import LARGEST_CONFIGURATION, read_bytes
 from .dl4mt import settle_vocabularies
 from .fields import Fields
 from .marian import cpu_threads, device
@@ -78,17 +80,14 @@ def settle(o: Fields) -> None:
 def _weights(path: str) -> tuple[str, ...]:
     """A file of weights: one name and number per line, in the order of the models."""
     weights = []
-    with reading(path), open(path, encoding="utf-8") as file:
-        try:
-            lines = file.readlines()
-        except UnicodeDecodeError:
-            raise CgruError(f"{path}: not UTF-8") from None
-    for number, line in enumerate(lines, 1):
+    with parsing(path, "not UTF-8"):
+        text = read_bytes(path, "file of weights", LARGEST_CONFIGURATION, once=True).decode()
+    for number, line in enumerate(text.split("\n"), 1):
         name, _, value = line.replace("=", " ").strip().partition(" ")
         if not name:
             continue
         try:
-            weights.append(str(float(value)))
+            weights.append(str(plain_number(float, value)))
         except ValueError:
             raise CgruError(f"{path}: line {number}: a name and a weight are expected") from None
     return tuple(weights)

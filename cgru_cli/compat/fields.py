@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from ..errors import CgruError, UsageError
 from ..options.command_line import Settings
+from ..system.plain_numbers import plain_number
 from .rows import Checked, NoEffect, Option, Refused, Row, Takes, is_true
 
 
@@ -107,7 +108,9 @@ class Fields(Settings):
         numbers = []
         for given in value if isinstance(value, (list, tuple)) else (value,):
             try:
-                numbers.append(float(given))
+                numbers.append(
+                    plain_number(float, given) if isinstance(given, str) else float(given)
+                )
             except (TypeError, ValueError):
                 numbers.append(math.nan)
             if not math.isfinite(numbers[-1]):

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import CgruError
 from ..system.lines import tokens
+from ..system.plain_numbers import plain_number
 
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -55,7 +56,7 @@ def parse_words(line: str, words: int) -> list[float]:
 
 def _weight(text: str) -> float:
     try:
-        weight = float(text)
+        weight = plain_number(float, text)
     except ValueError:
         raise CgruError(f"{text!r} is not a number") from None
     if not 0 <= weight <= _LARGEST:  # NaN, too

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..errors import CgruError, note, warn
 from ..parameters.structure import EOS_ID
+from ..system.plain_numbers import plain_number
 from ..system.structured_files import read_bytes
 from ..text.vocabulary import Vocabulary
 
@@ -116,7 +117,7 @@ def _text(
             continue
         try:
             t, s, text = fields
-            probability = float(text)
+            probability = plain_number(float, text)
         except ValueError:
             probability = math.nan
         if not 0 <= probability < math.inf:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import UsageError
+from ..system.plain_numbers import plain_number
 from .flags import Flag, statements
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -60,7 +61,7 @@ def is_flag(word: str) -> bool:
 def is_number(word: str) -> bool:
     """Whether a word is a number."""
     try:
-        float(word)
+        plain_number(float, word)
     except ValueError:
         return False
     return True

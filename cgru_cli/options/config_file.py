@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
-from ..errors import CgruError, parsing, reading
-from ..system.structured_files import parse_json, parse_yaml
+from ..errors import CgruError, parsing
+from ..system.structured_files import LARGEST_CONFIGURATION, parse_json, parse_yaml, read_bytes
 from .command_line import Settings
 from .flags import Flag, statements
 
@@ -144,8 +144,8 @@ def load(path: str) -> ConfigFile:
     """Read a file, which may be a pipe. Raises CgruError for one that cannot be read."""
     import yaml
 
-    with parsing(path, "not UTF-8"), reading(path), open(path, encoding="utf-8") as file:
-        content = file.read()
+    with parsing(path, "not UTF-8"):
+        content = read_bytes(path, "configuration file", LARGEST_CONFIGURATION, once=True).decode()
     if path.endswith(".json"):
         values = parse_json(content, path)
         if not isinstance(values, dict):

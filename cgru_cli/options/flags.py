@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..errors import UsageError
+from ..system.plain_numbers import plain_number
 from .kinds import Bounds, is_never, one_frequency, some_frequencies
 
 # The groups of all commands, in the order of the help and the documentation.
@@ -144,7 +145,7 @@ class Flag:
         if self.kind is int and type(given) is float:
             raise ValueError(f"{shown(given)}: {self.expected} is expected")
         try:
-            return self.kind(given)
+            return plain_number(self.kind, given) if isinstance(given, str) else self.kind(given)
         except (ValueError, OverflowError):
             raise ValueError(f"{shown(given)}: {self.expected} is expected") from None
 

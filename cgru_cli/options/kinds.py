@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from ..system.plain_numbers import plain_number
+
 ProgressUnit = Literal["u", "e", "m", "t"]
 
 FREQUENCY_MOST = 10**15
@@ -103,8 +105,8 @@ def sampling(text: str) -> tuple[int | None, float]:
     """The number of most probable words to sample from (None: all), and the temperature."""
     kind, *rest = text.split() or [""]
     try:
-        top = int(rest.pop(0)) if kind == "topk" else None
-        temperature = float(rest.pop(0)) if rest else 1.0
+        top = plain_number(int, rest.pop(0)) if kind == "topk" else None
+        temperature = plain_number(float, rest.pop(0)) if rest else 1.0
         known = kind in ("full", "topk") and not rest
     except (ValueError, IndexError):
         known = False
@@ -127,7 +129,8 @@ def shortlist(values: Sequence[str]) -> tuple[str, ShortlistNumbers]:
     """The file and the numbers of `FILE [FIRST [BEST [PRUNE]]]`."""
     path, *given = map(str, values)
     try:
-        numbers = ShortlistNumbers(*map(int, given[:2]), *map(float, given[2:]))
+        words = [plain_number(int, text) for text in given[:2]]
+        numbers = ShortlistNumbers(*words, *(plain_number(float, text) for text in given[2:]))
     except (ValueError, TypeError):
         numbers = None
     if numbers is None or min(numbers) < 0 or not math.isfinite(numbers.prune):
@@ -145,7 +148,7 @@ def alignment(text: str) -> Literal["hard", "soft"] | float:
     if text == "soft":
         return "soft"
     try:
-        threshold = float(text)
+        threshold = plain_number(float, text)
     except ValueError:
         threshold = math.nan
     if not 0 < threshold <= 1:
@@ -156,7 +159,7 @@ def alignment(text: str) -> Literal["hard", "soft"] | float:
 def weight(text: str) -> float | str:
     """A weight, or else the name of a file."""
     try:
-        number = float(text)
+        number = plain_number(float, text)
     except ValueError:
         return text
     if number not in WEIGHT:

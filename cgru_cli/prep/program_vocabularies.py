@@ -23,6 +23,7 @@ from ..options.flags import statements
 from ..options.prep import PrepOptions
 from ..system.atomic_files import atomic_write
 from ..system.line_writer import LineWriter
+from ..system.lines import lines_of
 from ..system.terminal import tell
 
 # The options that have an effect here.
@@ -96,17 +97,16 @@ def dictionary(lines: Iterable[list[bytes]], specials: tuple[bytes, ...]) -> dic
 
 def _standard_input() -> Iterator[bytes]:
     if sys.stdin is None:
-        return
+        raise CgruError("standard input is closed; name a file")
     with reading("standard input"):
-        yield from sys.stdin.buffer
+        yield from lines_of(sys.stdin.buffer, "standard input")
 
 
 def _lines(path: str) -> Iterator[bytes]:
     with reading(path), open(path, "rb") as file:
-        if file.read(2) == b"\x1f\x8b":
+        if file.peek(2)[:2] == b"\x1f\x8b":
             raise CgruError(f"{path}: is compressed; unpack it first")
-        file.seek(0)
-        yield from file
+        yield from lines_of(file, path)
 
 
 def _python2_lines(path: str) -> Iterator[list[bytes]]:

@@ -7,6 +7,7 @@ through file descriptors; Python's buffer of standard input is not used.
 
 from __future__ import annotations
 
+import functools
 import gzip
 import io
 import os
@@ -16,12 +17,13 @@ import stat
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from typing import Self
+from typing import BinaryIO, Self
 
 from ..errors import CgruError, UsageError, reading, warn
 from .number_rows import SUFFIX, count_rows, lines_of_rows
 from .terminal import tell
 
+LONGEST_LINE = 1 << 26  # bytes; a device without line ends would fill the memory
 CHUNK = 1 << 16  # bytes per read: the capacity of a pipe
 LONG = 1 << 18  # characters of a line beyond which its memory matters
 GRACE = 0.01  # seconds that a window waits for more lines after its first line
@@ -82,6 +84,8 @@ def _check_readable(source: Source) -> None:
     """Raise CgruError for an input that cannot be opened later; does not wait at a FIFO."""
     path = path_of(source)
     if path is None:
+        if status_of(None, 0) is None:  # descriptor 0 may now belong to another file
+            raise CgruError("standard input is closed; name a file")
         return
     with reading(path):
         status = os.stat(path)
@@ -106,10 +110,8 @@ class _Input:
         with reading(self.name):
             if path is not None:
                 self._fd = os.open(path, os.O_RDONLY)
-            elif status_of(source, 0) is not None:
+            else:
                 self._fd, self._owned = 0, False
-            else:  # closed stdin counts as empty; descriptor 0 may now belong to another file
-                self._fd = os.open(os.devnull, os.O_RDONLY)
         self._regular = stat.S_ISREG(os.fstat(self._fd).st_mode)
         if self.name.endswith(".gz"):
             self._gzip = gzip.GzipFile(fileobj=io.FileIO(self._fd, closefd=False))
@@ -150,7 +152,20 @@ def byte_lines(path: str | os.PathLike[str]) -> Iterator[bytes]:
         if packed and not os.path.getsize(path):  # Python's gzip takes it for an empty text
             raise EOFError("it is empty")
         with gzip.open(path) if packed else open(path, "rb") as file:
-            yield from file
+            yield from lines_of(file, path)
+
+
+def lines_of(file: BinaryIO | gzip.GzipFile, name: str | os.PathLike[str]) -> Iterator[bytes]:
+    """The lines of an open file. Raises CgruError for one that is longer than LONGEST_LINE."""
+    for line in iter(functools.partial(file.readline, LONGEST_LINE), b""):
+        check_length(line, name)
+        yield line
+
+
+def check_length(line: bytes | bytearray, name: str | os.PathLike[str]) -> None:
+    """Raise CgruError for (the beginning of) a line that is longer than LONGEST_LINE."""
+    if len(line) >= LONGEST_LINE:
+        raise CgruError(f"{name}: a line of {LONGEST_LINE:,} bytes or more; is it a text file?")
 
 
 def count_lines(paths: Iterable[Source]) -> int | None:
@@ -248,6 +263,7 @@ class LineReader:
                     return False
                 self._input = _Input(self._sources.pop(0))
                 self._name, self._number = self._input.name, 0
+            check_length(self._buffer, self._name)
             data = self._input.read(None if wait else self._patience())
         except CgruError as error:
             self._error = error

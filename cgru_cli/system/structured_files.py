@@ -147,36 +147,40 @@ def write_json(path: Path, values: Any) -> None:
         file.write(json.dumps(values, ensure_ascii=False, indent=1).encode("utf-8") + b"\n")
 
 
-def read_bytes(path: str | os.PathLike[str], what: str, limit: int = LARGEST) -> bytes:
+def read_bytes(
+    path: str | os.PathLike[str], what: str, limit: int = LARGEST, *, once: bool = False
+) -> bytes:
     """The content of a file, decompressed if its first bytes are those of gzip.
 
-    Raises CgruError for a missing or unreadable file, a folder, damaged compression, and more than
-    `limit` bytes.
+    once: the file is not read again, so it may be a pipe. Raises CgruError for a missing or
+    unreadable file, a folder, damaged compression, and more than `limit` bytes.
     """
     if os.path.isdir(path):
         raise CgruError(f"{path}: is a folder, not a file ({what} expected)")
     if not os.path.exists(path):
         raise CgruError(f"{path}: {what} not found")
     with reading(path):
-        data = _read_up_to(path, limit)
+        data = _read_up_to(path, limit, once=once)
     if len(data) > limit:
         raise CgruError(f"{path}: more than {limit} bytes, too large for {what}")
     return data
 
 
 def check_no_pipe(path: str | os.PathLike[str]) -> None:
-    """Raise CgruError for a pipe: it cannot be read twice, and may never have data."""
+    """Raise CgruError for a pipe or a device: it cannot be read twice, and may never end."""
     with reading(path):
-        if stat.S_ISFIFO(os.stat(path).st_mode):
-            raise CgruError(f"{path}: is a pipe, and it is read more than once; name a file")
+        mode = os.stat(path).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        kind = "a device" if stat.S_ISCHR(mode) or stat.S_ISBLK(mode) else "a pipe"
+        raise CgruError(f"{path}: is {kind}, and it is read more than once; name a file")
 
 
-def _read_up_to(path: str | os.PathLike[str], limit: int) -> bytes:
-    """The bytes of a file; of a longer one, limit + 1 bytes."""
-    check_no_pipe(path)
+def _read_up_to(path: str | os.PathLike[str], limit: int, *, once: bool = False) -> bytes:
+    """The bytes of a file; of a longer one, limit + 1 bytes. once: see `read_bytes`."""
+    if not once:
+        check_no_pipe(path)
     with open(path, "rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-        file.seek(0)
+        packed = file.peek(2)[:2] == b"\x1f\x8b"
         stream = gzip.GzipFile(fileobj=file) if packed else file
         blocks, size = [], 0  # not read(limit), which allocates as much memory
         while size <= limit and (block := stream.read(min(1 << 20, limit + 1 - size))):

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import CgruError
 from ..system.lines import tokens
+from ..system.plain_numbers import plain_number
 from .labels import label_ids
 from .vocabulary import Vocabulary, shown
 
@@ -38,8 +39,6 @@ def condition_columns(line: str, vocabularies: Sequence[Vocabulary], numbers: in
 
 def _number(word: str) -> float:
     try:
-        if "_" not in word:  # Python allows it between digits
-            return float(word)
+        return plain_number(float, word)
     except ValueError:
-        pass
-    raise CgruError(f"{shown(word)} is not a number")
+        raise CgruError(f"{shown(word)} is not a number") from None

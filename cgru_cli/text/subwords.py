@@ -21,10 +21,11 @@ import sentencepiece
 
 from ..errors import CgruError, warn
 from ..parameters.structure import EOS_ID
-from ..system.lines import byte_lines
 from ..system.process_pool import alone
 from ..system.signals import StopRequest
+from ..system.structured_files import read_bytes
 
+LARGEST_CODES = 1 << 26  # bytes of a file of codes
 _SPACE = "\u2581"  # SentencePiece's own
 _MARK = "@@"
 _CACHE = 200_000  # words whose pieces subword-nmt keeps
@@ -168,7 +169,8 @@ def subword_nmt() -> Any:
 
 def read_codes(path: str) -> str:
     """A file of codes, `.gz` too. Raises CgruError for other files."""
-    content = b"".join(byte_lines(path)).removesuffix(b"\n") + b"\n"
+    content = read_bytes(path, "file of codes", LARGEST_CODES, once=True)
+    content = content.removesuffix(b"\n") + b"\n"
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import CgruError
 from ..system.lines import byte_lines
+from ..system.plain_numbers import plain_number
 
 
 def replace_unknown(
@@ -75,7 +76,7 @@ def _entry(line: bytes, place: str) -> tuple[str, str, float] | None:
         return None
     try:
         source, target, *rest = columns
-        probability = float(*rest) if rest else 1.0
+        probability = plain_number(float, *rest) if rest else 1.0
         if math.isnan(probability):
             raise ValueError
     except (ValueError, TypeError):

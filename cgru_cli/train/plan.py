@@ -14,6 +14,7 @@ from ..options.flags import flag
 from ..options.model import LABELLING
 from ..options.score import LABEL_METRICS
 from ..options.train import TrainOptions
+from ..system.structured_files import check_no_pipe
 from .run.learning_rate import Schedule
 from .run.patience import LOWER_IS_BETTER
 from .run.progress import CostType, Frequency, LogicalEpoch
@@ -134,7 +135,9 @@ def options_of_all_workers(options: TrainOptions) -> dict[str, Any]:
     same = {flag(TrainOptions, name): values[name] for name in values if name not in own}
     if prior := options.prior_model:
         checkpoint = f"{prior}.data-00000-of-00001"
-        with reading(prior), open(checkpoint if isfile(checkpoint) else prior, "rb") as file:
+        path = checkpoint if isfile(checkpoint) else prior
+        check_no_pipe(path)
+        with reading(prior), open(path, "rb") as file:
             same["prior"] = hashlib.file_digest(file, "sha256").hexdigest()
     return same
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -108,5 +109,7 @@ def is_copy(options: TrainOptions) -> bool:
 
 
 def _read() -> bytes:
+    if sys.stdin is None:
+        raise CgruError("standard input is closed; name a file")
     with reading("standard input"):
         return os.read(0, _COPIED)

@@ -66,6 +66,8 @@ def _fill(table: np.ndarray, vocabulary: Vocabulary, path: Path) -> int:
         if ids[word] in seen:
             raise CgruError(f"{path}: line {number}: second vector of {word}")
         try:
+            if not (digits := "".join(values)).isascii() or "_" in digits:
+                raise ValueError("numbers are expected")
             vector = np.array(values, np.float32)
         except ValueError as error:
             raise CgruError(f"{path}: line {number}: {error}") from None

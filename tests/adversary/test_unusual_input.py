@@ -1,13 +1,26 @@
 """Unusual input from outside: each ends with one line."""
 
 import os
+from pathlib import Path
 
+import click
 import pytest
 from bombs import refused
 
+from cgru_cli.cli import main
+from cgru_cli.corpus import data_weights
+from cgru_cli.errors import UsageError
 from cgru_cli.formats.read_model import read
+from cgru_cli.formats.shortlist import Shortlist
 from cgru_cli.formats.vocabulary_files import read_vocabulary
+from cgru_cli.options import config_file, kinds
 from cgru_cli.prep import raw_text
+from cgru_cli.score.n_best import entry
+from cgru_cli.system.structured_files import read_json, read_yaml
+from cgru_cli.text import conditions
+from cgru_cli.text.subwords import read_codes
+from cgru_cli.text.unknown_words import read_lexicon
+from cgru_cli.text.vocabulary import Vocabulary
 
 
 @pytest.mark.parametrize("reader", [read, read_vocabulary])
@@ -21,3 +34,45 @@ def test_a_text_whose_name_is_not_utf8(tmp_path):
     with open(path, "w"):
         pass
     assert "its name is not UTF-8" in refused(raw_text.check, path)
+
+
+@pytest.mark.parametrize("reader", [read, read_vocabulary, Shortlist.read, read_json, read_yaml])
+def test_a_device_is_not_read(reader):
+    vocabularies = [None, None] if reader == Shortlist.read else []
+    message = refused(reader, Path("/dev/zero"), *vocabularies, seconds=1, mebibytes=30)
+    assert message == "/dev/zero: is a device, and it is read more than once; name a file"
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])
+@pytest.mark.parametrize("reader", [config_file.load, read_codes, read_lexicon])
+def test_a_device_without_end(reader, device):
+    assert refused(reader, device, seconds=5, mebibytes=300).startswith(device)
+
+
+@pytest.mark.parametrize("number", ["1_0", "\u0661"])
+def test_numbers_that_only_python_reads(number, tmp_path):
+    (tmp_path / "x").write_text(f"a b {number}\n", "utf-8")
+    vocabulary = Vocabulary({"</s>": 0, "a": 2}, "v")
+    assert "x:1: expected" in refused(read_lexicon, tmp_path / "x")
+    assert "x:1: expected" in refused(Shortlist.read, str(tmp_path / "x"), vocabulary, vocabulary)
+    assert "is not a number" in refused(data_weights.parse_sentence, number)
+    assert "is not a number" in refused(conditions.condition_columns, number, [], 1)
+    assert "no entry" in refused(entry.parse, f"{number} ||| a")
+    assert "not a finite number" in refused(entry.parse, f"0 ||| a ||| f= {number}")
+    with pytest.raises(ValueError):
+        kinds.shortlist(["FILE", number])
+    for option in ("-k", "--normalize"):
+        with pytest.raises((UsageError, click.UsageError)):
+            words = ["-m", "m", option, number]
+            main.commands["translate"].make_context("translate", words)
+
+
+def test_a_pipe_that_is_read_once(tmp_path):
+    for reader, content in ((config_file.load, b"beam-size: 3\n"), (read_codes, b"a b\n")):
+        reading, writing = os.pipe()
+        os.write(writing, content)
+        os.close(writing)
+        (tmp_path / "x").write_bytes(content)
+        given, from_file = reader(f"/dev/fd/{reading}"), reader(str(tmp_path / "x"))
+        os.close(reading)
+        assert given[-1:] == from_file[-1:]

@@ -174,7 +174,7 @@ def assert_refused(path, message, capsys):
 
 
 def test_files_that_cannot_be_read(tmp_path, capsys):
-    assert_refused(tmp_path / "none.yml", "No such file", capsys)
+    assert_refused(tmp_path / "none.yml", "configuration file not found", capsys)
     (tmp_path / "latin.yml").write_bytes(b"model: \xfc")
     assert_refused(tmp_path / "latin.yml", "not UTF-8", capsys)
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from cgru_cli.errors import CgruError, OutputClosed, UsageError
 from cgru_cli.system import lines as module
 from cgru_cli.system.line_writer import LineWriter
-from cgru_cli.system.lines import LineReader, check_distinct, tokens
+from cgru_cli.system.lines import LineReader, byte_lines, check_distinct, tokens
 from cgru_cli.system.windows import windows
 
 fast = settings(
@@ -226,6 +226,13 @@ def test_one_huge_line(tmp_path):
     assert [len(line) for line in read_all(LineReader(tmp_path / "x"))] == [20_000_000, 1]
 
 
+def test_a_line_without_end():
+    with pytest.raises(CgruError, match=r"/dev/zero: a line of 67,108,864 bytes"):
+        LineReader("/dev/zero").window(1)
+    with pytest.raises(CgruError, match=r"/dev/zero: a line of 67,108,864 bytes"):
+        next(byte_lines("/dev/zero"))
+
+
 def test_invalid_utf8_is_warned_about_once_and_counted(tmp_path, capsys):
     (tmp_path / "x").write_bytes(b"ok\n\xff\n\xc3\n")
     with LineReader(tmp_path / "x") as reader:
@@ -425,7 +432,7 @@ def test_filter_ends_quietly_when_its_reader_is_gone():
 def test_filter_with_closed_or_nonblocking_stdin(pipe):
     command = f"'{sys.executable}' -c \"$0\" - <&-"
     done = subprocess.run(["sh", "-c", command, FILTER], capture_output=True)
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert done.returncode and b"CgruError: standard input is closed; name a file" in done.stderr
 
     reading, writing = pipe
     os.set_blocking(reading.fileno(), False)

@@ -68,6 +68,7 @@ def test_one_file_for_one_embedding(tmp_path):
         (line("a", *range(6)) + "b 1\n", "line 2: a word and 1 numbers"),
         ("2 7\n", "vectors have 7 numbers, the embedding has 6"),
         ("a 1 2 3 4 5 x\n", "line 1: could not convert"),
+        ("a 1 2 3 4 5 6_0\n", "line 1: numbers are expected"),
         ("a 1 2 3 4 5 nan\n", "line 1: numbers must be finite"),
         (line("a", *range(6)) * 2, "line 2: second vector of a"),
         (line("zzz", *range(6)), "has no vector for any word"),

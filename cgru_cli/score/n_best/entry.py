@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ...errors import CgruError
 from ...system.lines import tokens
+from ...system.plain_numbers import plain_number
 
 SEPARATOR = " ||| "
 _DIGITS = 18  # of the number of a sentence
@@ -52,7 +53,7 @@ def split(line: str) -> tuple[int, list[str]]:
     spaced = SEPARATOR in line or line.endswith(SEPARATOR[:-1])
     fields = line.replace("||| |||", "|||  |||").split(SEPARATOR if spaced else "|||")
     number = fields[0].strip(" ")
-    if len(fields) < 2 or not number.isdecimal() or len(number) > _DIGITS:
+    if len(fields) < 2 or not (number.isascii() and number.isdecimal()) or len(number) > _DIGITS:
         raise CgruError("no entry of an n-best list (`number ||| hypothesis ||| ...`)")
     return int(number), fields
 
@@ -111,7 +112,7 @@ def _number(word: str, name: str) -> float:
 
 def _is_number(word: str) -> bool:
     try:
-        float(word)
+        plain_number(float, word)
     except ValueError:
         return False
     return True
