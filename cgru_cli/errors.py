@@ -74,14 +74,17 @@ def reading(path: str | os.PathLike[str]) -> Iterator[None]:
 def parsing(source: str | os.PathLike[str], otherwise: str) -> Iterator[None]:
     """Raise CgruError `SOURCE: OTHERWISE (REASON)` for any exception in the block.
 
-    For third-party parsers on untrusted input: no list of their exceptions is complete.
+    For third-party parsers on untrusted input: no list of their exceptions is complete. The reason
+    is left out for errors that only a parser's author understands, such as TypeError.
     """
     try:
         yield
     except CgruError:
         raise
     except Exception as error:
-        raise CgruError(f"{source}: {otherwise} ({reason(error)})") from error
+        internal = isinstance(error, (TypeError, AttributeError, AssertionError, IndexError))
+        why = "" if internal else f" ({reason(error)})"  # of the parser, not of the file
+        raise CgruError(f"{source}: {otherwise}{why}") from error
 
 
 @contextlib.contextmanager

@@ -32,6 +32,14 @@ def test_a_message_is_bounded_and_keeps_both_ends(character):
     assert message.startswith("begins ")
 
 
+def test_errors_that_name_code_of_a_parser_give_no_reason():
+    for wrong in (lambda: {} | 1, lambda: b"".startswith(""), lambda: (1).x, lambda: [][1]):
+        with pytest.raises(CgruError, match=r"^f: not JSON$"), parsing("f", "not JSON"):
+            wrong()
+    with pytest.raises(CgruError, match=r"^f: not JSON \(line 1\)$"), parsing("f", "not JSON"):
+        raise ValueError("line 1")
+
+
 def test_graph_nodes_are_not_shown():
     text = "{{function_node __wrapped__SaveV2_dtypes_9_device_/job:CPU:0}} No space {{node a/b}}"
     assert one_line(text).strip() == "No space"
@@ -61,7 +69,7 @@ def test_writing(tmp_path):
         path.write_bytes(b"")
 
 
-@pytest.mark.parametrize("error", [KeyError("a"), RecursionError(), MemoryError(), TypeError("x")])
+@pytest.mark.parametrize("error", [KeyError("a"), RecursionError(), MemoryError(), ValueError("x")])
 def test_parsing(error):
     with pytest.raises(CgruError, match=r"^file: damaged \("), parsing("file", "damaged"):
         raise error

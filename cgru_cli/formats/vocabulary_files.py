@@ -234,9 +234,8 @@ def _read_sentencepiece(data: bytes, name: str, limit: int | None) -> Vocabulary
         processor = sentencepiece.SentencePieceProcessor(model_proto=data)
         count = processor.get_piece_size()
         ids = {processor.id_to_piece(i): i for i in range(count)}
-    except (RuntimeError, ValueError, TypeError) as error:
-        detail = f"{error}".partition("\n")[0]
-        raise CgruError(f"{name}: not a valid SentencePiece model ({detail})") from None
+    except (RuntimeError, ValueError, TypeError):
+        raise CgruError(f"{name}: not a valid SentencePiece model; copy it again") from None
     return Vocabulary(ids, name, limit, format="sentencepiece", processor=processor)
 
 

@@ -10,6 +10,7 @@ import binascii
 import contextlib
 import io
 import os
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -119,11 +120,17 @@ def _trained(lines: Iterable[str], kind: str, size: int, coverage: float) -> byt
             minloglevel=2,
         )
     except RuntimeError as error:
-        reason = str(error).rpartition("] ")[2] or str(error)
         raise CgruError(
-            f"--subword-vocabulary {size}: SentencePiece learned nothing ({reason.strip()})"
+            f"--subword-vocabulary {size}: SentencePiece learned nothing ({not_learned(error)})"
         ) from error
     return written.getvalue()
+
+
+def not_learned(error: Exception) -> str:
+    """The reason why SentencePiece did not learn, without the place in its source."""
+    reason = re.sub(r"^.*\.cc\([0-9]+\) \[.*\]", "", str(error), flags=re.DOTALL).strip()
+    too_small = "the size is too small" if "unk_piece" in str(error) else "the text has no words"
+    return reason or too_small
 
 
 class Codes:

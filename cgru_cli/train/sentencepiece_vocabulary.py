@@ -17,6 +17,7 @@ import numpy as np
 
 from ..errors import CgruError, UsageError, writing
 from ..system.process_pool import alone
+from ..text.subwords import not_learned
 
 DEFAULT_SIZE = 32000  # pieces, without --dim-vocabs
 _LONGEST = "2048"  # bytes; longer lines are not learned from
@@ -79,9 +80,8 @@ def _trained(given: Mapping[str, Any]) -> bytes:
         _, code, message = str(error).rpartition("NOT_FOUND: ")
         if code or isinstance(error, ValueError):
             raise UsageError(f"--sentencepiece-options: {message}") from None
-        reason = str(error).rpartition("] ")[2] or str(error)
         raise CgruError(
-            f"SentencePiece did not learn {given['vocab_size']} pieces: {reason.strip()} "
+            f"SentencePiece did not learn {given['vocab_size']} pieces: {not_learned(error)} "
             "(--dim-vocabs)"
         ) from None
     return written.getvalue()

@@ -174,6 +174,9 @@ def test_too_little_to_learn_from():
     for counts in (Counter(), Counter({"a": 3}), Counter({"ab": 1})):
         with pytest.raises(CgruError, match=f"from {len(counts)} different words"):
             learn_codes(counts, 5)
+    for lines, size, reason in (([""], 5, "the text has no words"), (["a"], 1, "the size is too")):
+        with pytest.raises(CgruError, match=f"learned nothing \\({reason}"):
+            learn_pieces(lines, "unigram", size, 1.0)
     with pytest.raises(CgruError, match="--subword-vocabulary 4: SentencePiece learned nothing"):
         learn_pieces(TEXT, "unigram", 4, 1.0)
 
