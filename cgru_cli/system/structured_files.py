@@ -171,8 +171,9 @@ def check_no_pipe(path: str | os.PathLike[str]) -> None:
     with reading(path):
         mode = os.stat(path).st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        kind = "a device" if stat.S_ISCHR(mode) or stat.S_ISBLK(mode) else "a pipe"
-        raise CgruError(f"{path}: is {kind}, and it is read more than once; name a file")
+        raise CgruError(
+            f"{path}: is a pipe or a device, and it is read more than once; name a file"
+        )
 
 
 def _read_up_to(path: str | os.PathLike[str], limit: int, *, once: bool = False) -> bytes:
