@@ -180,3 +180,13 @@ def test_loaded_models_stay_as_they_are(model, tmp_path):
     assert ids[0, :, 0].tolist() == [SOURCE.index("a"), 1, 0]
     ids, mask = loaded.target_batch([["B"], []])
     assert ids.tolist() == [[TARGET.index("B"), 0], [0, 0]] and mask.tolist() == [[1, 1], [1, 0]]
+
+
+@pytest.mark.parametrize("kind", [Translator, PairScorer])
+def test_public_members_are_documented(kind):
+    page = PAGE.read_text("utf-8")
+    members = [name for name in dir(kind) if not name.startswith("_")]
+    assert "languages" in members
+    for name in members:
+        assert re.search(rf"[.`]{name}\b", page), name
+        assert getattr(kind, name).__doc__
