@@ -28,6 +28,7 @@ from ..text.source_words import (
     with_starts,
     word_starts,
 )
+from ..text.tokenised import Tokenisation
 from ..text.vocabulary import Vocabulary
 from . import model_vocabularies, read_model
 from .model import PREPROCESSING, Model
@@ -132,10 +133,25 @@ class LoadedModel:
     def source_lines(self, reading: Reading) -> SourceLines:
         """The splitter of source lines into words."""
         preprocessing = reading.preprocessing if self.reads_words else None
+        factors = preprocessing.settings.factors if preprocessing else 1
         lines = SourceLines(self.tokenizer(reading), preprocessing, longest=reading.longest)
         if self.tags_words:
             lines.counted = lambda words: sum(word_starts(words, self.sources))
+        elif self.reads_words and {len(self.sources), factors} == {1}:
+            splits = reading.to_pieces and self.sources[0].processor is not None
+            knows = None if splits or preprocessing else self.sources[0].__contains__
+            marks = {
+                mark: prepared(preprocessing, mark, "source", 0) for mark in Tokenisation.MARKS
+            }
+            alone = [mark for mark, text in marks.items() if len(lines.tokenize(text)) > 1]
+            way = (reading.to_pieces, preprocessing is None)
+            lines.tokenisation = self._watched.setdefault(way, Tokenisation(alone, knows))
         return lines
+
+    @functools.cached_property
+    def _watched(self) -> dict[tuple[bool, bool], Tokenisation]:
+        """The watchers of texts, by how these are read; each warns once."""
+        return {}
 
     def target_words(self, line: str, number: int, reading: Reading) -> list[str]:
         """The words of a target line (counted from 0), in reading order.

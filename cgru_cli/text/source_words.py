@@ -12,6 +12,7 @@ from .. import errors
 from ..errors import CgruError, warn
 from ..parameters.structure import EOS_ID
 from ..system.lines import tokens
+from .tokenised import Tokenisation
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -92,13 +93,15 @@ class SourceLines:
     """Lines of text as the words that a model reads; long lines are cut.
 
     tokenize: splits a prepared line; longest: words that a line may have; counted: for models that
-    need every word of a line, the number of words that these pieces make up.
+    need every word of a line, the number of words that these pieces make up; tokenisation: watches
+    the text as it is given.
     """
 
     tokenize: Callable[[str], list[str]]
     preprocessing: Preprocessing | None
     longest: int
     counted: Callable[[Sequence[str]], int] | None = None
+    tokenisation: Tokenisation | None = None
     _cut: int = 0  # lines so far
 
     def words(self, line: str, number: int) -> list[str]:
@@ -107,6 +110,8 @@ class SourceLines:
         Raises CgruError if it cannot be prepared, or, if every word is needed, is too long or has
         another number of words once prepared.
         """
+        if self.tokenisation is not None:
+            self.tokenisation.see(line)
         words = self.tokenize(prepared(self.preprocessing, line, "source", number))
         if self.counted is not None:
             if len(words) > self.longest:

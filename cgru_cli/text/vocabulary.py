@@ -87,6 +87,9 @@ class Vocabulary:
     def __len__(self) -> int:
         return self.size
 
+    def __contains__(self, word: str) -> bool:
+        return word in self._encoder
+
     def encode(self, tokens: Iterable[str]) -> list[int]:
         """Ids of the tokens, without EOS; `unk_id` for tokens without an id below `size`."""
         lookup, unk_id = self._encoder.get, self.unk_id

@@ -1,0 +1,59 @@
+"""A warning for raw text given to a model of tokenised text, and the other way round."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from ..errors import warn
+
+LEAST = 3  # lines that look wrong before the warning
+WATCHED = 200  # lines at the beginning of a text
+_ATTACHED = re.compile(r"(\w+)([.,?!])")
+
+
+class Tokenisation:
+    """Watches whether lines are tokenised as a model's training text was.
+
+    A line speaks for raw text where a mark follows a word: the model does not know `house.`, but
+    `house` and `.`. A line speaks for tokenised text where a mark stands alone and the model has no
+    piece for that, so that there were none in its training text. Half of the lines must do so.
+    """
+
+    MARKS = ".,"  # others stand alone in the raw text of some languages
+
+    def __init__(self, alone: Iterable[str], knows: Callable[[str], bool] | None):
+        """alone: those of `MARKS` that the model has no piece for; knows: whether a model of words
+        knows one, None for other models.
+        """
+        self._knows, self._seen, self._odd = knows, 0, 0
+        self._alone = set() if knows else set(alone)
+        self._watches = bool(knows or self._alone)
+
+    def see(self, line: str) -> None:
+        """Count a line, and warn once."""
+        if not self._watches:
+            return
+        words = line.split(" ")
+        attached = [match for word in words if (match := _ATTACHED.fullmatch(word))]
+        self._seen += 1
+        if self._knows:
+            odd = [one for one in attached if not self._knows(one[0])]
+            odd = [one for one in odd if self._knows(one[1]) and self._knows(one[2])]
+            self._odd += bool(odd) and not set(".,?!") & set(words)
+        else:
+            self._odd += bool(self._alone & set(words)) and not attached
+        if self._odd >= LEAST and 2 * self._odd >= self._seen:
+            self._watches = False
+            if self._knows:
+                word, stem, mark = odd[0][0], *odd[0].groups()
+                warn(
+                    f"the text looks raw, but the model reads tokenised text: it knows {stem!r} "
+                    f"and {mark!r}, not {word!r}; tokenise it as the model's training text was"
+                )
+            else:
+                warn(
+                    "the text looks tokenised, with spaces before full stops and commas, but the "
+                    "model reads raw text; give it text that is not tokenised"
+                )
+        self._watches &= self._seen < WATCHED
