@@ -72,6 +72,9 @@ _REPLACED = {
 }
 # Remarks on options of cgru, by the name of the program's option.
 _REMARKS = {
+    "max-length": "counts the end of the sentence in Marian",
+    "maxlen": "counts the end of the sentence in DL4MT and Nematus on Theano",
+    "valid-max-length": "counts the end of the sentence",
     "lrate": "in DL4MT and Nematus on Theano without effect on rmsprop (0.0001) and adadelta (1)",
 }
 _WITHOUT_EFFECT = {

@@ -17,6 +17,7 @@ from .rows import (
     Refused,
     Values,
     always,
+    counts_eos,
     is_true,
     no_effect,
     refused,
@@ -55,6 +56,11 @@ def _gemm(values: tuple[str, ...]) -> Values | Refused:
     return {} if values[-1] == "float32" else Refused(QUANTISED)
 
 
+def _summary(values: tuple[str, ...]) -> Values:
+    """Marian computes ce-rescore as cross-entropy."""
+    return {"summary": values[-1].replace("ce-rescore", "cross-entropy")}
+
+
 def _sampling(values: tuple[str, ...]) -> Values:
     """`full 1.0`, or `topk K T` for the K most probable words, or T alone."""
     return {"output_sampling": " ".join(values)}
@@ -66,7 +72,8 @@ _COMMON = (
     row("-o --output FILE = stdout", Option("output", _output)),
     row("--alignment [1]", Option("alignment", _alignment)),
     *rows("-v --vocabs FILE... -> vocabularies, --quiet-translation -> quiet, --word-scores"),
-    *rows("--tsv, --tsv-fields --tsv-size N = 0, --max-length N = 1000"),
+    *rows("--tsv, --tsv-fields --tsv-size N = 0"),
+    row("--max-length N = 1000", counts_eos("max_length")),
     row("-d --devices N... = 0", Option("device", device)),
     row("--cpu-threads N = 0", Option("cpu_threads", cpu_threads)),
     row("--fp16", Option("precision", _half)),
@@ -124,12 +131,12 @@ SCORER = (
         """
         -w --workspace MB = 2048, -m --model --models FILE... = model.npz,
         -t --train-sets FILE... -> target, --n-best -> n_best_list, --n-best-feature X = Score,
-        --summary [cross-entropy], --mini-batch N = 64, --maxi-batch N = 100
+        --mini-batch N = 64, --maxi-batch N = 100, --max-length-crop
         """
     ),
     row("-n --normalize", switched("normalize", "1")),
+    row("--summary [cross-entropy]", Option("summary", _summary)),
     *always("--maxi-batch-sort X = none"),
-    *no_effect("--max-length-crop: longer sources are cut, longer translations refused"),
     *refused("--no-reload: a model without its weights scores nothing"),
 )
 
@@ -163,7 +170,7 @@ def settle_length(o: Fields) -> None:
     """Marian cuts lines with --max-length-crop alone."""
     if o.take("max_length_crop") or o.program is None:
         if o.program and "max_length" not in o.given:
-            o.values["max_length"] = "1000"
+            o.values["max_length"] = "999"
     elif "max_length" in o.given:
         o.note("--max-length", "only --max-length-crop cuts lines")
         o.values["max_length"] = UNCUT

@@ -23,6 +23,7 @@ from .rows import (
     Refused,
     Values,
     always,
+    counts_eos,
     is_true,
     negated,
     no_effect,
@@ -82,6 +83,8 @@ def _guided(values: tuple[str, ...]) -> Values:
 ROWS = (
     *GENERAL,
     *STRUCTURE,
+    row("--max-length N = 50", counts_eos("max_length")),
+    row("--valid-max-length N = 1000", counts_eos("valid_max_length")),
     *rows(
         """
         -w --workspace MB = 2048, -m --model FILE = model.npz, --pretrained-model FILE,
@@ -90,7 +93,7 @@ ROWS = (
         -v --vocabs FILE... -> vocabularies, --sentencepiece-alphas X..., --sentencepiece-options X,
         --sentencepiece-max-lines N = 2000000, -a --after N = 0e, --disp-freq N = 1000u,
         --disp-first N = 0, --save-freq N = 10000u, --logical-epoch N... = 1e 0,
-        --max-length N = 50, --max-length-crop, --tsv, --tsv-fields --tsv-size N = 0, --no-shuffle,
+        --max-length-crop, --tsv, --tsv-fields --tsv-size N = 0, --no-shuffle,
         --num-devices N = 0, --mini-batch N = 64, --mini-batch-words N = 0, --mini-batch-fit,
         --maxi-batch N = 100, --maxi-batch-sort X = trg, -o --optimizer X = adam,
         --optimizer-params X..., --optimizer-delay N = 1, -l --learn-rate X = 0.0001, --lr-report,
@@ -130,7 +133,7 @@ ROWS = (
         --valid-sets FILE..., --valid-freq N = 10000u, --valid-metrics X... = cross-entropy,
         --valid-reset-stalled, --valid-reset-all, --early-stopping N = 10,
         --early-stopping-epsilon X... = 0, --early-stopping-on X = first, -b --beam-size N = 12,
-        -n --normalize [1] = 0, --valid-mini-batch N = 32, --valid-max-length N = 1000,
+        -n --normalize [1] = 0, --valid-mini-batch N = 32,
         --valid-script-path FILE -> valid_script, --valid-script-args X...,
         --valid-translation-output FILE, --valid-log FILE
         """

@@ -21,6 +21,7 @@ from .rows import (
     Refused,
     Row,
     Values,
+    counts_eos,
     no_effect,
     one_of,
     refused,
@@ -219,6 +220,8 @@ def of_version(both: Iterable[Row], *, theano: bool) -> list[Row]:
             one = dataclasses.replace(one, default=(default,) if default else ())
         if theano and "--valid_script" in one.flags:  # Nematus-TF alone gives it a file
             one = _EXTERNAL
+        if theano and "--maxlen" in one.flags:  # pairs have to be shorter
+            one = dataclasses.replace(one, meaning=counts_eos("max_length"))
         chosen.append(one)
     return chosen
 

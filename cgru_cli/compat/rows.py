@@ -215,6 +215,20 @@ def negated(field: str) -> Option:
     return Option(field, lambda values: {field: not is_true(values)})
 
 
+def counts_eos(field: str) -> Option:
+    """The greatest length of a sentence, where the program counts EOS as a word."""
+
+    def convert(values: tuple[str, ...]) -> Values:
+        if values[-1] == "1":
+            raise ValueError(
+                "1 leaves room for the end of the sentence only; 2 or more is expected"
+            )
+        words = values[-1]
+        return {field: str(max(int(words) - 1, 0)) if words.isdecimal() else words}
+
+    return Option(field, convert)
+
+
 def one_of(field: str, known: Mapping[str, Any], reason: str) -> Option:
     """A choice: each known value and the word for it here; other values are refused."""
 

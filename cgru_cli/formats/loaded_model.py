@@ -42,13 +42,15 @@ class Reading(NamedTuple):
 
     preprocessing: for raw text, done first; to_pieces: whether SentencePiece splits the text, else
     words stand between spaces; longest: the maximum number of words read from a source line;
-    split: the words of a source line that is not split into pieces.
+    split: the words of a source line that is not split into pieces; crops_targets: whether given
+    translations are cut to `longest` words too.
     """
 
     preprocessing: Preprocessing | None = None
     to_pieces: bool = True
     longest: int = 1000
     split: Callable[[str], list[str]] = tokens
+    crops_targets: bool = False
 
 
 @dataclass(repr=False)

@@ -68,6 +68,7 @@ class ScoringKeywords(TypedDict, total=False):
     weights: Sequence[float | str]
     normalize: float | None
     max_length: int
+    max_length_crop: bool
     no_preprocess: bool
     no_spm_encode: bool
     mini_batch: int

@@ -16,7 +16,7 @@ list_option = options_of("N-best lists")
 corpus_option = options_of("Corpus filtering")
 metric_option = options_of("Metrics")
 
-_RANKING = "--word-scores, --alignment, --alignment-format, --heatmap"
+_RANKING = "--summary, --word-scores, --alignment, --alignment-format, --heatmap"
 _ONE_SCORE = "--n-best, --summary, --word-scores, --alignment, --alignment-format"
 _EVALUATING = "--metric"
 _COMPARING = "--metric or --tune"
@@ -44,6 +44,9 @@ class ScoreOptions(FilterOptions):
         "translations (words)",
         whole(1, 1_000_000, default=1000),
     )
+    max_length_crop: bool = model_option(
+        "--max-length-crop: cut translations longer than --max-length too"
+    )
 
     ensemble: bool = score_option(
         "--ensemble: score with an ensemble of the models, as cgru translate does: one column of "
@@ -51,10 +54,10 @@ class ScoreOptions(FilterOptions):
     )
     summary: str | None = score_option(
         "--summary KIND: print one number for the whole text, in nats: the sum of "
-        "cross-entropies (ce-sum, cross-entropy), their mean over sentences (ce-mean) or words "
+        "cross-entropies (ce-sum), their mean over sentences (ce-mean, cross-entropy) or words "
         "(ce-mean-words), or the perplexity",
         choice(*SUMMARIES, "cross-entropy"),
-        excludes="--n-best, --word-scores, --alignment, --alignment-format",
+        excludes="--word-scores, --alignment, --alignment-format",
     )
 
     n_best: str | None = list_option(

@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from .hypothesis import Hypothesis
-from .numbers import C_FLOAT, float32, numpy_float32, python2_float
+from .numbers import C_FLOAT, c_float, float32, numpy_float32, python2_float
 
 Alignment = str | float  # hard, soft, or a threshold
 FORMATS = ("marian", "amun", "nematus", "json")  # of alignments
@@ -64,6 +64,10 @@ class Layout(ABC):
     def scorer_number(self, score: float) -> str:
         """A score, in nats, as the program's scorer prints it."""
         return f"{float32(score):.6f}"
+
+    def scorer_word_number(self, score: float) -> str:
+        """The score of a word as the program's scorer prints it."""
+        return c_float(score)
 
     def text(self, hypothesis: Hypothesis) -> str:
         """The translation."""

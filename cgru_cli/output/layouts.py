@@ -46,6 +46,10 @@ class CgruLayout(Layout):
 class MarianLayout(CgruLayout):
     """The layout of Marian, which reverses only the words of a right-to-left model."""
 
+    def scorer_word_number(self, score: float) -> str:
+        """Five decimals, as its decoder prints."""
+        return f"{float32(score):.5f}"
+
     def in_reading_order(self, hypothesis: Hypothesis) -> Hypothesis:
         """In Marian's own format, scores and alignment stay in the order of decoding."""
         read = hypothesis.reversed()

@@ -14,6 +14,7 @@ from ..formats.loaded_model import LoadedModel, check_attention, check_ensemble,
 from ..options.score import ScoreOptions
 from ..output.heatmap.heatmaps import Heatmaps
 from ..output.heatmap.view import model_names
+from ..parameters.program import Program
 from ..system import tensorflow_start
 from ..system.line_writer import LineWriter
 from ..system.log_file import log_to
@@ -132,7 +133,9 @@ class _Scoring:
         self._summary = self._filter = None
         if options.summary:
             ends = [scorer.models[0].loaded.writes_text for scorer in scorers]
-            self._summary = Summary(options.summary, ends)
+            self._summary = Summary(
+                options.summary, ends, "g" if options.compat == Program.MARIAN else ".6f"
+            )
         if options.keep_above is not None or options.keep_below is not None:
             self._filter = PairFilter(options.keep_above, options.keep_below)
 

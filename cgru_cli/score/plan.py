@@ -91,7 +91,12 @@ class ScorePlan:
         if not options.no_preprocess:
             asked = {"--no-spm-encode": options.no_spm_encode}
             preprocessing = preprocessing_of(models, asked)
-        return Reading(preprocessing, not options.no_spm_encode, options.max_length)
+        return Reading(
+            preprocessing,
+            not options.no_spm_encode,
+            options.max_length,
+            crops_targets=options.max_length_crop,
+        )
 
     def layout(self, models: Sequence[LoadedModel]) -> ScoreLayout:
         """The layout of scores. Raises UsageError for output that does not fit into a line."""

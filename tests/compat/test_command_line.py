@@ -201,7 +201,7 @@ def test_positional_arguments_of_dl4mt():
 
 def test_defaults_of_training():
     marian = parsed("train", "--compat", "marian", *["-t", "a", "b", "-v", "c", "d", "-m", "m.npz"])
-    assert (marian.mini_batch, marian.max_length, marian.beam_size) == (64, 50, 12)
+    assert (marian.mini_batch, marian.max_length, marian.beam_size) == (64, 49, 12)
     assert (marian.valid_freq, marian.save_freq, marian.init) == ("10000u", "10000u", "glorot")
     assert marian.no_skip and marian.enc_type == "bidirectional" and marian.normalize == 0
     nematus = parsed(
@@ -387,7 +387,7 @@ def test_a_pretrained_model_has_its_structure_whatever_the_program_does_by_defau
     options, plain = parsed("train", *line), parsed("train")
     for name in ("init", "enc_type", "type", "dim_emb", "dim_rnn", "no_skip", "dec_depth"):
         assert getattr(options, name) == getattr(plain, name), name
-    assert options.max_length in (50, 100)  # of each program itself
+    assert options.max_length in (49, 99)  # of each program itself, without EOS
 
 
 @pytest.mark.parametrize(

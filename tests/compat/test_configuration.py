@@ -100,6 +100,6 @@ def test_the_file_that_marian_writes_of_a_training(tmp_path):
     )
     options, note = parsed_with_note("train", "-c", path, "--mini-batch", 32)
     assert (options.type, options.enc_depth, options.no_skip) == ("s2s", 2, True)
-    assert (options.mini_batch, options.max_length, options.init) == (32, 50, "glorot")
+    assert (options.mini_batch, options.max_length, options.init) == (32, 49, "glorot")
     assert (options.train_sets, options.after) == (("a", "b"), "10u")
     assert note == ""

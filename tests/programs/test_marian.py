@@ -157,7 +157,77 @@ def same_numbers(ours, theirs):
         words = list(zip(one.split(" "), other.split(" "), strict=True))
         for mine, wanted in words:
             if mine != wanted:
-                assert float(mine) == pytest.approx(float(wanted), abs=2e-4)
+                assert float(mine) == pytest.approx(float(wanted), rel=1e-5, abs=2e-4)
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    """The arguments of a model and its vocabularies; 8 lines of text are in src and trg."""
+    for name in ("src", "trg"):
+        lines = fixture_path(f"marian-s2s/{name}.txt").read_text().splitlines()[:8]
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
+    vocabularies = [fixture_path(f"marian-s2s/vocab.{language}.json") for language in ("en", "de")]
+    return ["-m", fixture_path("marian-s2s/model.npz"), "-v", *vocabularies, "--quiet"]
+
+
+def scored(out, *arguments):
+    ran("score", "--compat", "marian", *arguments, "-o", out)
+    return out.read_text()
+
+
+def test_the_longest_line_counts_its_end_as_marian_does(tmp_path, pairs):
+    """Without it, a line has one word more, and other translations and scores."""
+    cut = [*pairs, "--max-length", "4", "--max-length-crop"]
+    given = ["-i", tmp_path / "src", "-b", "2", "-o"]
+    pymarian("decode", *cut, *given, tmp_path / "theirs", "--cpu-threads", 1, "--quiet-translation")
+    ran("translate", "--compat", "marian", *cut, *given, tmp_path / "ours")
+    assert (tmp_path / "ours").read_text() == (tmp_path / "theirs").read_text()
+    texts = ["-t", tmp_path / "src", tmp_path / "trg"]
+    theirs = pymarian("score", *cut, *texts, "--cpu-threads", 1)
+    same_numbers(scored(tmp_path / "ours", *cut, *texts), theirs)
+
+
+def test_training_takes_the_pairs_that_marian_takes(tmp_path, pairs):
+    small = "--type s2s --dim-emb 4 --dim-rnn 4 --mini-batch 1 --maxi-batch 8 -e 1 --no-shuffle"
+    texts = ["-t", tmp_path / "src", tmp_path / "trg", *pairs[2:5], *small.split()]
+    lines = [(tmp_path / name).read_text().splitlines() for name in ("src", "trg")]
+    longest = max(len(line.split()) for side in lines for line in side)
+    texts += ["--max-length", longest, "--disp-freq", "1"]  # leaves out the longest pair
+    updates = []
+    for run, more in ((pymarian, ["--cpu-threads", 1]), (ran, [])):
+        model = tmp_path / f"{run.__name__}.npz"
+        command = ["train"] if run is pymarian else ["train", "--compat", "marian"]
+        run(*command, *texts, "-m", model, *more)
+        text = Path(f"{model}.progress.yml").read_text()
+        updates.append(parse_yaml(text.encode(), "progress")["batches"])
+    assert updates == [7, 7]
+
+
+@pytest.mark.parametrize("kind", ["ce-mean", "ce-sum", "ce-mean-words", "perplexity", "ce-rescore"])
+def test_a_summary_is_marians_to_the_digit(tmp_path, pairs, kind):
+    line = [*pairs, "-t", tmp_path / "src", tmp_path / "trg", "--summary", kind]
+    theirs = pymarian("score", *line, "--cpu-threads", 1)
+    ours = scored(tmp_path / "ours", *line)
+    assert len(ours) == len(theirs)
+    assert float(ours) == pytest.approx(float(theirs), rel=1e-4)
+
+
+@pytest.mark.parametrize("options", ["--summary", "--word-scores"])
+def test_a_list_is_scored_as_marian_does(tmp_path, pairs, options):
+    targets = (tmp_path / "trg").read_text().splitlines()
+    entries = [f"{i} ||| {text} ||| F0= -1 ||| -1\n" for i, text in enumerate(targets)]
+    (tmp_path / "list").write_text("".join(entries))
+    line = [*pairs, "--n-best", "-t", tmp_path / "src", tmp_path / "list", options]
+    theirs = pymarian("score", *line, "--cpu-threads", 1)
+    same_numbers(scored(tmp_path / "ours", *line), theirs)
+
+
+def test_scores_of_words_have_five_decimals(tmp_path, pairs):
+    line = [*pairs, "-t", tmp_path / "src", tmp_path / "trg", "--word-scores"]
+    theirs = pymarian("score", *line, "--cpu-threads", 1)
+    ours = scored(tmp_path / "ours", *line)
+    same_numbers(ours, theirs)
+    assert re.sub(r"\d", "9", ours) == re.sub(r"\d", "9", theirs)
 
 
 # -- shortlists ------------------------------------------------------------------------------------

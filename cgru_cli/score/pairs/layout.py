@@ -80,7 +80,7 @@ class ScoreLayout:
         fields = self.layout.alignment_field(hypothesis)
         if self.layout.word_scores:
             signed = map(self.layout.signed, hypothesis.word_scores)
-            fields += f" ||| WordScores= {' '.join(map(c_float, signed))}"
+            fields += f" ||| WordScores= {' '.join(map(self.layout.scorer_word_number, signed))}"
         return fields
 
     def number(self, score: float) -> str:

@@ -52,14 +52,16 @@ class ModelScorer:
     def read(self, source: str, target: str, number: int) -> Line:
         """The words of a pair; number: its line, from 0.
 
-        Raises CgruError for a translation that is too long, as cutting it would change it.
+        Raises CgruError for a translation that is too long, unless it is cut.
         """
         source_words = self.source.words(source, number)
         words = self.loaded.target_words(target, number, self._reading)
+        if self._reading.crops_targets:
+            words = words[: self._reading.longest]
         if len(words) > self._reading.longest:
             raise CgruError(
                 f"line {number + 1}: the translation has {len(words)} words; --max-length "
-                f"{len(words)} allows it, if there is memory"
+                f"{len(words)} allows it, if there is memory, and --max-length-crop cuts it"
             )
         if self.loaded.tags_words or not self.loaded.reads_words:  # an unknown condition
             ids = self.loaded.ids(source_words, number)

@@ -14,12 +14,14 @@ from ...output.hypothesis import Hypothesis
 class Summary:
     """Costs summed over pairs, a column for each model or ensemble."""
 
-    def __init__(self, kind: str, ends: Sequence[bool]):
+    def __init__(self, kind: str, ends: Sequence[bool], form: str = ".6f"):
         """kind: one of `options.score.SUMMARIES`, or cross-entropy, Marian's name for ce-mean.
 
         ends: whether each column's words end with EOS, which then counts; labels do not.
+        form: of numbers, as in a format string.
         """
         self._kind, self._ends = kind, np.array(ends, np.int64)
+        self._form = form
         self._costs = np.zeros(len(ends))  # nats, float64
         self._words = np.zeros(len(ends), np.int64)  # EOS counted
         self._pairs = 0
@@ -36,7 +38,7 @@ class Summary:
         if not self._pairs and self._kind != "ce-sum":
             raise CgruError("no pairs: there is no mean of their scores")
         return " ".join(
-            f"{self._value(cost, words):.6f}"
+            format(self._value(cost, words), self._form)
             for cost, words in zip(self._costs.tolist(), self._words.tolist(), strict=True)
         )
 
