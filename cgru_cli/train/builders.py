@@ -58,19 +58,19 @@ def build_training(setup: Setup, stop: StopRequest, replicas: Replicas) -> Train
     dev_set = read_dev_set(setup) if first else None
     if dev_set:
         same[VALIDATION_TEXT] = dev_set.fingerprint
-    forgets = options.valid_reset_all  # what the validations before found
     patience = Patience(plan.metrics, options)
     of_marian = replicas.run_in_all(
         lambda: setup.folder.of_marian and MarianRun.read(setup.folder, model.structure, options)
     )
     step, course = resume(
         setup.folder,
-        {n: value for n, value in same.items() if not (forgets and n == VALIDATION_TEXT)},
+        same,
         patience,
         replicas,
         jit={"auto": None, "on": True, "off": False}[options.jit],
         is_faster_compiled=lambda: faster_compiled(setup, replicas.count),
         same_text=not options.no_restore_corpus,
+        same_validation=not options.valid_reset_all,
         same_optimizer=not options.no_optimizer_reload,
         make_step=lambda jit: build_step(model, options, jit, replicas),
         of_marian=of_marian or None,

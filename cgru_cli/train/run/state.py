@@ -112,13 +112,14 @@ def check_same(before: Mapping[str, Any], now: Mapping[str, Any], path: str) -> 
 
 def resume(
     folder: RunFolder,
-    identity: Mapping[str, Any],
+    identity: dict[str, Any],
     patience: Patience,
     replicas: Replicas,
     *,
     jit: bool | None,
     is_faster_compiled: Callable[[], bool],
     same_text: bool = True,
+    same_validation: bool = True,
     same_optimizer: bool = True,
     make_step: Callable[[bool], TrainingStep],
     of_marian: MarianRun | None = None,
@@ -128,9 +129,10 @@ def resume(
     Worker 0 reads the save and sends it to the others. patience: resumes too, except for what it
     resets. jit: whether to compile the step; None for what was saved, or else is_faster_compiled().
     same_text: whether to continue in the text where the save left it, else with the epoch's first
-    pair; same_optimizer: whether the optimizer continues, else a new one does with the weights of
-    the saved model; of_marian: a run of Marian to continue instead. Raises CgruError for a state
-    that is damaged or belongs to another run.
+    pair; same_validation: whether the validation text must be that of the save; same_optimizer:
+    whether the optimizer continues, else a new one does with the weights of the saved model;
+    of_marian: a run of Marian to continue instead. Raises CgruError for a state that is damaged or
+    belongs to another run.
     """
     path, first = str(folder.state), replicas.is_first
     arrays, values = replicas.run_in_all(lambda: folder.load() if first else None) or ({}, {})
@@ -142,9 +144,12 @@ def resume(
         if not values:
             return None
         saved = dataclass_from_json(SavedRun, values, path, ADVICE)
-        changing = () if same_text else OF_THE_TEXT
+        changing = [] if same_text else [*OF_THE_TEXT]
+        changing += [] if same_validation else [VALIDATION_TEXT]
         compared = {n: value for n, value in identity.items() if n not in changing}
         check_same(saved.identity, compared, path)
+        if VALIDATION_TEXT in saved.identity:  # also after a run without validation
+            identity.setdefault(VALIDATION_TEXT, saved.identity[VALIDATION_TEXT])
         return saved
 
     saved = replicas.run_in_all(read)
