@@ -18,16 +18,6 @@ LINES = ["a b c", "", "f f a d", "b unseen", "c"]
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory):
-    return write_model(tmp_path_factory.mktemp("model"))
-
-
-@pytest.fixture(scope="module")
-def translator(path):
-    return Translator(path, beam_size=3, translation_maxlen=6)
-
-
-@pytest.fixture(scope="module")
 def scorer(path):
     return PairScorer(path)
 

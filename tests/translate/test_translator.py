@@ -16,16 +16,6 @@ from cgru_cli.translate.plan import SearchPlan
 LINES = ["a b c", "", "f f a d", "b unseen", "c"]
 
 
-@pytest.fixture(scope="module")
-def path(tmp_path_factory):
-    return write_model(tmp_path_factory.mktemp("model"))
-
-
-@pytest.fixture(scope="module")
-def translator(path):
-    return Translator(path, beam_size=3, translation_maxlen=6)
-
-
 def decided(path, **options):
     models = [load_model(path)]
     return SearchPlan(TranslateOptions(model=(path,), **options), models)
