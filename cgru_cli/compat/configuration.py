@@ -37,7 +37,9 @@ def read(
     """
     files = Fields(program=program)
     for file in loaded:
-        by_table = files.program in ("marian", "amun") or config_file.is_foreign(file, options)
+        dumped = "compat" in file.values  # by --dump-config, unless there are keys of a program
+        by_table = files.program in ("marian", "amun") and not dumped
+        by_table = by_table or config_file.is_foreign(file, options)
         if file.path.endswith(".json") or not by_table:
             files.override(config_file.settings(file, options, relative=relative))
         else:

@@ -1,8 +1,10 @@
 """Configuration files of Marian and amun."""
 
 import pytest
+from click.testing import CliRunner
 from command_lines import parsed, parsed_with_note
 
+from cgru_cli.cli import main
 from cgru_cli.errors import CgruError, UsageError
 
 
@@ -103,3 +105,15 @@ def test_the_file_that_marian_writes_of_a_training(tmp_path):
     assert (options.mini_batch, options.max_length, options.init) == (32, 49, "glorot")
     assert (options.train_sets, options.after) == (("a", "b"), "10u")
     assert note == ""
+
+
+@pytest.mark.parametrize("form", ["minimal", "expand", "full"])
+def test_a_dump_is_read_again_under_the_program(tmp_path, form):
+    """Its lengths are cgru's, in words without EOS, and are not converted again."""
+    arguments = ["--compat", "marian", "-t", "a", "b", "--max-length", "30"]
+    dumped = CliRunner().invoke(main, ["train", *arguments, "--dump-config", form])
+    path = tmp_path / "dump.yml"
+    path.write_text(dumped.stdout)
+    again = parsed("train", "--compat", "marian", "-c", path)
+    assert again.max_length == parsed("train", *arguments).max_length == 29
+    assert again.train_sets == ("a", "b")
