@@ -211,7 +211,7 @@ class Update(Program):
         def update(examples: Examples, scale: tf.Tensor, factor: tf.Tensor) -> tuple:
             cost, gradients = step._share_gradients(examples, {}, scale)
             norm, gradients = step._regularized(gradients, factor)
-            step._applied([gradients])
+            step._applied([gradients], tf.constant(1.0), tf.constant(0.0))  # no smoothing
             return cost, norm
 
         scale = step.loss_scale.scale

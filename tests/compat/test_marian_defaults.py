@@ -42,6 +42,8 @@ ANOTHER = {
     "lr-decay-strategy": "without --lr-decay there is none",
     "lr-decay-start": "without --lr-decay there is none",
     "lr-decay-freq": "without --lr-decay there is none",
+    "max-length": "Marian counts EOS",
+    "valid-max-length": "Marian counts EOS",
     "dim-vocabs": "0, all words, is what nothing says here",
     "devices": "GPU 0 is what there is on most machines",
     "cpu-threads": "0 is Marian's word for a GPU",

@@ -32,7 +32,9 @@ class Silent:
 
 def options(*models, **more):
     return ServeOptions(
-        model=models, quiet=True, **{"translation_maxlen": 8, "host_name": ("testserver",)} | more
+        model=models,
+        quiet=True,
+        **{"translation_maxlen": 8, "host_name": ("testserver", "127.0.0.1", "localhost")} | more,
     )
 
 
