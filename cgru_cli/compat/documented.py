@@ -1,4 +1,4 @@
-"""What every option of a program means in cgru: for its help, and for the documentation."""
+"""Describes every option of a program and its meaning in cgru, for help and documentation."""
 
 from __future__ import annotations
 
