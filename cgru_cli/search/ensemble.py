@@ -15,8 +15,9 @@ import tensorflow as tf
 
 from ..network.inference import compiled
 from ..network.network import Network, SearchState
-from .lattice import Lattice
-from .output_words import OutputWords
+from ..network.readout import OutputColumns
+from .lattice import Chosen, Lattice, Stepped
+from .output_words import Narrow
 from .top_k import top_k
 
 if TYPE_CHECKING:
@@ -61,17 +62,49 @@ class Ensemble:
     ) -> Lattice:
         """Encode a batch, given as each model reads it: ids (B,S,F) and mask (B,S).
 
-        words: ids that translations may have, ascending, EOS among them: an array (N,) for each
-        sentence, or one for all; the whole vocabulary if there is none.
+        words: see `Lattice`.
         """
         begun = [f(*source) for f, source in zip(self._begin, sources, strict=True)]
         states, memories = [state for state, _ in begun], [memory for _, memory in begun]
-        narrow = None
-        if len(words):
-            sentences = np.arange(int(states[0].sentence.shape[0]))
-            narrow = OutputWords.of(words, sentences % len(words), self.models)
         lengths = np.array([np.asarray(mask).sum(axis=1) for _, mask in sources], np.int32)
-        return Lattice(self, states, memories, lengths, narrow)
+        return Lattice(self, states, memories, lengths, words)
+
+    def columns(self, words: np.ndarray, members: np.ndarray) -> list[OutputColumns]:
+        """The output layers of words; see `Stepper`."""
+        layers = [model.network().read_out.columns(tf.constant(words)) for model in self.models]
+        return [layer._replace(members=tf.constant(members)) for layer in layers]
+
+    def step(
+        self,
+        states: list[SearchState],
+        memories: list[Any],
+        chosen: Chosen,
+        count: int | None,
+        asked: tuple[np.ndarray, np.ndarray] | None = None,
+        narrow: Narrow | None = None,
+    ) -> Stepped:
+        """One step of every model on the chosen rows; see `Stepper`."""
+        states = [one._replace(sentence=chosen.sentence, slot=chosen.slot) for one in states]
+        given = (states, memories, chosen.parents, chosen.previous)
+        steps, columns = self.steps, []
+        if narrow is not None:
+            sets = tf.constant(narrow.sets)
+            steps = self.narrow_steps
+            columns = [[layer._replace(sets=sets) for layer in narrow.columns]]
+        words = None
+        if count is None:
+            log_probs, own, states, alignments = steps.every(*given, *columns)
+        elif asked is None:
+            words, log_probs, own, states, alignments = steps.best(*given, count, *columns)
+        else:
+            words, log_probs, own, states, alignments = steps.asked(*given, count, *asked, *columns)
+        return Stepped(
+            None if words is None else words.numpy(),
+            log_probs.numpy(),
+            own.numpy(),
+            states,
+            [alignment.numpy() for alignment in alignments if tf.is_tensor(alignment)],
+        )
 
     def _compiled_steps(self, *columns: Any) -> Steps:
         """Steps of the whole output layer, or of some of its columns."""

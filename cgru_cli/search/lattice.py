@@ -1,22 +1,72 @@
-"""The rows of a search (partial translations): every model's states, and the memory they read."""
+"""The rows of a search (partial translations): every model's states, and the memory they read.
+
+A lattice does not depend on the library that computes the models: a `Stepper` does that, such as
+`Ensemble` with TensorFlow.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import tensorflow as tf
 
-from ..network.network import SearchState
 from .constraints import Asked
-from .output_words import OutputWords
-
-if TYPE_CHECKING:
-    from .ensemble import Ensemble
+from .output_words import Narrow, OutputWords
 
 # Finished sentences leave the memory once less than this share of it is in use: each time, the
 # rest is copied.
 COMPACT_BELOW = 0.75
+
+
+class Chosen(NamedTuple):
+    """The rows of a step; each (R,) int32."""
+
+    parents: np.ndarray  # the row of the last step that each continues
+    previous: np.ndarray  # the last word, -1 at the start
+    sentence: np.ndarray  # the row of the memory
+    slot: np.ndarray  # the number of the row within its sentence
+
+
+class Stepped(NamedTuple):
+    """The result of a step of R rows."""
+
+    words: np.ndarray | None  # (R,N) int32: places in the output layer; None for all of them
+    log_probs: np.ndarray  # (R,N) float32: weighted sum over the models
+    model_log_probs: np.ndarray  # (R,N,M) float32
+    states: list[Any]  # of each model
+    alignments: list[np.ndarray]  # (R,S) float32, of the models that have attention
+
+
+class Stepper(Protocol):
+    """Models that are stepped together; states and memories are theirs alone."""
+
+    vocabulary: int
+
+    def step(
+        self,
+        states: list[Any],
+        memories: list[Any],
+        chosen: Chosen,
+        count: int | None,
+        asked: tuple[np.ndarray, np.ndarray] | None,
+        narrow: Narrow | None,
+        /,
+    ) -> Stepped:
+        """Extend the chosen rows by their `count` best words, or by all (None).
+
+        asked: places in the output layer (R,X) to add after the best ones, and banned (row, place)
+        pairs (N,2), which get the score -inf. narrow: the only words of each row.
+        """
+
+    def columns(self, words: np.ndarray, members: np.ndarray, /) -> Any:
+        """The output layer of words (N,), in G sets (G,N), for `Narrow.columns`."""
+
+    def keep(self, memories: list[Any], rows: np.ndarray, lengths: np.ndarray, /) -> list[Any]:
+        """Some rows (B',) of memories, cut to the longest source left for each model, (M,)."""
+
+    def append(self, first: Any, second: Any, /) -> Any:
+        """States and memories of two searches as one; the second's rows follow the first's."""
 
 
 class Expansion(NamedTuple):
@@ -36,32 +86,36 @@ class Lattice:
 
     def __init__(
         self,
-        ensemble: Ensemble,
-        states: list[SearchState],
+        stepper: Stepper,
+        states: list[Any],
         memories: list[Any],
         lengths: np.ndarray,
-        narrow: OutputWords | None = None,
+        words: Sequence[np.ndarray] = (),
     ):
         """lengths: (M,B) int32, words of the sources as each model reads them, including EOS.
 
-        narrow: the words that translations may have, None for the whole vocabulary.
+        words: ids that translations may have, ascending, EOS among them: an array (N,) for each
+        sentence, or one for all; the whole vocabulary if there is none.
         """
-        self.ensemble, self._narrow = ensemble, narrow
+        self._stepper, self._narrow = stepper, None
         self._states, self._memories = states, memories
         self._lengths = lengths  # of the memories' rows
-        self._sentences = int(states[0].sentence.shape[0])
+        self._sentences = lengths.shape[1]
+        if len(words):
+            sets = np.arange(self._sentences) % len(words)
+            self._narrow = OutputWords.of(words, sets, stepper.columns)
         self._row_of = np.arange(self._sentences)  # sentence -> row of the memory
         self.rows = self._sentences  # of the last step
         self._live = self._row_of  # sentences of the last step
 
     def join(self, other: Lattice) -> Lattice:
         """The two searches as one; the other's sentences and rows follow these."""
-        self._states, self._memories = self.ensemble.append(
+        self._states, self._memories = self._stepper.append(
             (self._states, self._memories), (other._states, other._memories)
         )
         if self._narrow is not None and other._narrow is not None:
-            models = self.ensemble.models
-            self._narrow = self._narrow.followed_by(other._narrow, self._live, models)
+            columns = self._stepper.columns
+            self._narrow = self._narrow.followed_by(other._narrow, self._live, columns)
         self._lengths = np.append(self._lengths, other._lengths, axis=1)
         self._row_of = np.append(self._row_of, other._row_of + self._sentences)
         self._sentences += other._sentences
@@ -89,39 +143,34 @@ class Lattice:
         first = np.concatenate([[True], sentences[1:] != sentences[:-1]])
         starts = np.maximum.accumulate(np.where(first, np.arange(len(rows)), 0))
         slots = (np.arange(len(rows)) - starts).astype(np.int32)
-        states = [state._replace(sentence=rows, slot=slots) for state in self._states]
-        given = (states, self._memories, parents, previous)
-        steps, vocabulary, columns = self.ensemble.steps, None, []
+        narrow, vocabulary, size = None, None, self._stepper.vocabulary
         if self._narrow is not None:
-            steps, vocabulary = self.ensemble.narrow_steps, self._narrow.words
-            columns = [self._narrow.rows(sentences)]
-        size = self.ensemble.vocabulary if vocabulary is None else len(vocabulary)
-        if count is None:
-            log_probs, own, self._states, alignments = steps.every(*given, *columns)
-            words = np.broadcast_to(np.arange(log_probs.shape[1], dtype=np.int32), log_probs.shape)
-        elif asked is None:
-            words, log_probs, own, self._states, alignments = steps.best(
-                *given, min(count, size), *columns
-            )
-        else:
-            places, banned = _places(asked, vocabulary)
-            words, log_probs, own, self._states, alignments = steps.asked(
-                *given, min(count, size), np.maximum(places, 0), banned, *columns
-            )
-        words, log_probs = np.asarray(words), log_probs.numpy()
+            narrow, vocabulary = self._narrow.rows(sentences), self._narrow.words
+            size = len(vocabulary)
+        places, given = None, None
+        if count is not None:
+            count = min(count, size)
+            if asked is not None:
+                places, banned = _places(asked, vocabulary)
+                given = np.maximum(places, 0), banned
+        chosen = Chosen(parents, previous, rows, slots)
+        stepped = self._stepper.step(self._states, self._memories, chosen, count, given, narrow)
+        words, log_probs, self._states = stepped.words, stepped.log_probs, stepped.states
+        if words is None:
+            words = np.broadcast_to(np.arange(size, dtype=np.int32), log_probs.shape)
         if vocabulary is not None:
             words = vocabulary[words]
-        if asked is not None and count is not None:
+        if places is not None:
             missing = np.pad(places < 0, [[0, 0], [words.shape[1] - places.shape[1], 0]])
             words = np.where(missing, np.int32(-1), words)
             log_probs = np.where(missing, np.float32(-np.inf), log_probs)
         self.rows = len(sentences)
-        attention = [alignment.numpy() for alignment in alignments if tf.is_tensor(alignment)]
         alignment = None
-        if with_alignment and attention:
-            same = [part for part in attention if part.shape == attention[0].shape]
+        if with_alignment and stepped.alignments:
+            shape = stepped.alignments[0].shape
+            same = [part for part in stepped.alignments if part.shape == shape]
             alignment = np.mean(same, axis=0)
-        return Expansion(words, log_probs, own.numpy(), alignment)
+        return Expansion(words, log_probs, stepped.model_log_probs, alignment)
 
     def _compact(self, sentences: np.ndarray) -> None:
         """Drop finished sentences from the memory once there are enough of them.
@@ -133,7 +182,7 @@ class Lattice:
             return
         kept = self._row_of[live].astype(np.int32)
         self._lengths = self._lengths[:, kept]
-        self._memories = self.ensemble.keep(self._memories, kept, self._lengths.max(axis=1))
+        self._memories = self._stepper.keep(self._memories, kept, self._lengths.max(axis=1))
         self._row_of = np.full(len(self._row_of), -1)
         self._row_of[live] = np.arange(len(live))
         self._sentences = len(live)

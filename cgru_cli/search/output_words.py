@@ -7,17 +7,20 @@ probability 0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
-from ..network.network import Network
-from ..network.readout import OutputColumns
+# the output layer of words (N,) in sets (G,N), in the form of the models that compute it
+Columns = Callable[[np.ndarray, np.ndarray], Any]
 
-if TYPE_CHECKING:
-    from ..network.keras_model import RecurrentModel
+
+class Narrow(NamedTuple):
+    """The output layer for the rows of a step."""
+
+    columns: Any
+    sets: np.ndarray  # (R,) int32: the set of each row
 
 
 class OutputWords(NamedTuple):
@@ -26,28 +29,19 @@ class OutputWords(NamedTuple):
     words: np.ndarray  # (N,) int32, ascending
     members: np.ndarray  # (G,N) bool: the words of each set
     sets: np.ndarray  # (B,) int32: the set of each sentence of the search
-    columns: list[OutputColumns]  # of each model
+    columns: Any  # the output layer of these words
 
     @classmethod
-    def of(
-        cls,
-        sets: Sequence[np.ndarray],
-        numbers: np.ndarray,
-        models: Sequence[Network | RecurrentModel],
-    ) -> OutputWords:
+    def of(cls, sets: Sequence[np.ndarray], numbers: np.ndarray, columns: Columns) -> OutputWords:
         """Sets of ids, each ascending and with EOS; numbers: (B,) the set of each sentence."""
         members = np.zeros((len(sets), 1 + max(int(words[-1]) for words in sets)), bool)
         for row, words in zip(members, sets, strict=True):
             row[words] = True
         words = np.flatnonzero(members.any(axis=0)).astype(np.int32)
         members = members[:, words]
-        columns = [model.network().read_out.columns(tf.constant(words)) for model in models]
-        columns = [one._replace(members=tf.constant(members)) for one in columns]
-        return cls(words, members, numbers.astype(np.int32), columns)
+        return cls(words, members, numbers.astype(np.int32), columns(words, members))
 
-    def followed_by(
-        self, others: OutputWords, live: np.ndarray, models: Sequence[Network | RecurrentModel]
-    ) -> OutputWords:
+    def followed_by(self, others: OutputWords, live: np.ndarray, columns: Columns) -> OutputWords:
         """These sets, without those of finished sentences, followed by the others.
 
         live: (L,) sentences of these that are still searched.
@@ -58,9 +52,8 @@ class OutputWords(NamedTuple):
         new_number = np.zeros(len(self.members), np.int32)  # finished sentences may have any set
         new_number[kept] = np.arange(len(kept))
         numbers = np.append(new_number[self.sets], others.sets + len(kept))
-        return OutputWords.of(sets, numbers, models)
+        return OutputWords.of(sets, numbers, columns)
 
-    def rows(self, sentences: np.ndarray) -> list[OutputColumns]:
-        """The output layers for rows of these sentences (R,)."""
-        sets = tf.constant(self.sets[sentences])
-        return [columns._replace(sets=sets) for columns in self.columns]
+    def rows(self, sentences: np.ndarray) -> Narrow:
+        """The output layer for rows of these sentences (R,)."""
+        return Narrow(self.columns, self.sets[sentences])
