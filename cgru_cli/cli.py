@@ -10,7 +10,7 @@ from typing import Any
 import click
 from click.exceptions import NoArgsIsHelpError
 
-from .errors import CgruError, OutputClosed, UsageError, one_line
+from .errors import CgruError, OutputClosed, UsageError, one_line, write
 from .options import click_command, config_file
 from .options.click_command import WIDTH, Path
 from .options.command_line import Settings
@@ -83,8 +83,6 @@ class Group(click.Group):
 
 
 def _end(message: str, code: int, prefix: str = "cgru: ") -> int:
-    from .system.terminal import write
-
     write(f"{prefix}{one_line(message)}\n" if prefix else f"{message}\n")
     return code
 

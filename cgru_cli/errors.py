@@ -106,17 +106,18 @@ def at(place: str) -> Iterator[None]:
 
 
 def warn(message: str) -> None:
-    """Write `cgru: warning: MESSAGE` to standard error, if there is one to write to."""
-    _tell("warning", message)
+    """Write `cgru: warning: MESSAGE` to standard error."""
+    write(f"cgru: warning: {one_line(message)}\n")
 
 
 def note(message: str) -> None:
-    """Write `cgru: note: MESSAGE`, which is informational, to standard error, if there is one."""
-    _tell("note", message)
+    """Write `cgru: note: MESSAGE`, which is informational, to standard error."""
+    write(f"cgru: note: {one_line(message)}\n")
 
 
-def _tell(kind: str, message: str) -> None:
+def write(text: str) -> None:
+    """Write to standard error, if it is open."""
     if sys.stderr is not None:  # closed at the start, as with `2>&-`
         with contextlib.suppress(OSError, ValueError):
-            sys.stderr.write(f"cgru: {kind}: {one_line(message)}\n")
+            sys.stderr.write(text)
             sys.stderr.flush()

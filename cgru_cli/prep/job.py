@@ -38,7 +38,7 @@ from .word_counts import WordCounts
 
 ENDINGS = {"source": "src", "target": "trg"}
 _SPECIAL = ("eos", "UNK")
-_LINES, _TOKENS = 500, 50_000  # read together by a filter
+_LINES = 100  # read together by a filter
 
 
 def run(folder: str | None, options: PrepOptions) -> None:
@@ -78,7 +78,7 @@ def _filter(options: PrepOptions) -> None:
     pipeline = Preprocessing.read(options.apply or options.undo or "")
     number = 0
     with LineReader() as reader, LineWriter() as writer:
-        while window := reader.window(_LINES, _TOKENS):
+        while window := reader.window(_LINES):
             done = []
             try:
                 for line in window:

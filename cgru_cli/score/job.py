@@ -141,7 +141,7 @@ class _Scoring:
 
     def texts(self, pairs: Pairs) -> Iterator[str]:
         """The output, in the order of the input."""
-        options, in_order = self._options, InOrder()
+        options, in_order = self._options, InOrder[str]()
         progress = ProgressCounter("pairs", options.quiet)
         start = 0
         for window in pairs.windows(options.mini_batch, options.maxi_batch):
@@ -149,7 +149,7 @@ class _Scoring:
             for number, scored in in_batches(self._scorers, texts, start, options.mini_batch):
                 text = self._scored(number, window[number - start], scored)
                 if self._summary is None:
-                    yield in_order.put(number, text)
+                    yield "".join(in_order.put(number, text))
                 progress.add(1)
             start += len(window)
         progress.close()

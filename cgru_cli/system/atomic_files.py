@@ -128,7 +128,9 @@ def _change(pending: list[_Change], mark: Path) -> None:
         for change in pending:
             with writing(change.target):
                 before[change.target] = _kept(change.target)
-        if _can_mix(pending):
+        altered = islice(filter(_differs, pending), 2)
+        if pending and pending[-1].target.exists() and len(list(altered)) == 2:
+            # a kill could leave files that do not belong together
             marked = not os.path.lexists(mark)  # an older one stays, if this fails too
             with writing(mark):
                 with open(mark, "ab") as file:
@@ -154,13 +156,6 @@ def _change(pending: list[_Change], mark: Path) -> None:
     with writing(mark), contextlib.suppress(FileNotFoundError):
         os.unlink(mark)
         _sync_folder(mark.parent)
-
-
-def _can_mix(pending: list[_Change]) -> bool:
-    """Whether a kill could leave files that do not belong together."""
-    if not pending or not pending[-1].target.exists():
-        return False
-    return len(list(islice(filter(_differs, pending), 2))) == 2
 
 
 def _differs(change: _Change) -> bool:

@@ -26,11 +26,3 @@ def collect_due() -> None:
     due = [i for i, most in enumerate(gc.get_threshold()) if gc.get_count()[i] > most > 0]
     if due:
         gc.collect(due[-1])
-
-
-def collect_models() -> None:
-    """Free the models that were deleted, before another one is loaded.
-
-    Their compiled functions refer to each other, so that Python would free them much later.
-    """
-    gc.collect()

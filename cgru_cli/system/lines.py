@@ -75,11 +75,6 @@ def _is_regular(source: Source) -> bool:
     return status is not None and stat.S_ISREG(status.st_mode)
 
 
-def _is_keyboard() -> bool:
-    """Whether standard input is a terminal."""
-    return status_of(None, 0) is not None and os.isatty(0)
-
-
 def _check_readable(source: Source) -> None:
     """Raise CgruError for an input that cannot be opened later; does not wait at a FIFO."""
     path = path_of(source)
@@ -105,13 +100,10 @@ class _Input:
         self.name = _name(source)
         self._gzip = None
         self._rows: Iterator[bytes] | None = None
-        self._owned = True
         path = path_of(source)
+        self._owned = path is not None
         with reading(self.name):
-            if path is not None:
-                self._fd = os.open(path, os.O_RDONLY)
-            else:
-                self._fd, self._owned = 0, False
+            self._fd = 0 if path is None else os.open(path, os.O_RDONLY)
         self._regular = stat.S_ISREG(os.fstat(self._fd).st_mode)
         if self.name.endswith(".gz"):
             self._gzip = gzip.GzipFile(fileobj=io.FileIO(self._fd, closefd=False))
@@ -199,32 +191,24 @@ class LineReader:
         self._number = 0  # of the last line, within its input
         self._buffer = bytearray()
         self._searched = 0  # bytes at the front of the buffer known to hold no newline
-        self._line: str | None = None  # decoded, not yet handed over
         self._deadline: float | None = None
         self._error: CgruError | None = None
         self._tell_crlf = tell_crlf
         for source in self._sources:
             _check_readable(source)
-        if any(path_of(source) is None for source in self._sources) and _is_keyboard():
+        if None in map(path_of, self._sources) and os.isatty(0):
             tell("reading lines from the keyboard; Ctrl-D ends them")
 
-    def window(self, limit: int, token_limit: int | None = None) -> list[str]:
-        """Wait for one line, then also take those that are already there; [] only at the end.
+    def window(self, limit: int) -> list[str]:
+        """Wait for one line, then take those that are already there; [] only at the end.
 
-        At most `limit` lines, and at most `token_limit` tokens unless the first line alone has
-        more. A single line in a pipe waits for `GRACE` seconds at most. Raises CgruError for an
-        input that cannot be read any further, after its earlier lines were returned.
+        A single line in a pipe waits for `GRACE` seconds at most. Raises CgruError for an input
+        that cannot be read any further, after its earlier lines were returned.
         """
         lines: list[str] = []
-        size = 0
         self._deadline = None
-        while len(lines) < limit and (line := self._peek(wait=not lines)) is not None:
-            if token_limit is not None:
-                size += len(tokens(line))
-                if lines and size > token_limit:
-                    break
+        while len(lines) < limit and (line := self._next(wait=not lines)) is not None:
             lines.append(line)
-            self._line = None
         return lines
 
     def take(self, count: int) -> list[str]:
@@ -238,18 +222,16 @@ class LineReader:
         """All lines that are left."""
         return self.take(sys.maxsize)
 
-    def _peek(self, wait: bool) -> str | None:
+    def _next(self, wait: bool) -> str | None:
         """The next line; None at the end, or without wait if it is not there yet."""
-        if self._line is None:
-            while (end := self._buffer.find(b"\n", self._searched)) < 0:
-                self._searched = len(self._buffer)
-                if not self._fill(wait):
-                    return None
-            line = bytes(self._buffer[:end])
-            del self._buffer[: end + 1]
-            self._searched = 0
-            self._line = self._decode(line)
-        return self._line
+        while (end := self._buffer.find(b"\n", self._searched)) < 0:
+            self._searched = len(self._buffer)
+            if not self._fill(wait):
+                return None
+        line = bytes(self._buffer[:end])
+        del self._buffer[: end + 1]
+        self._searched = 0
+        return self._decode(line)
 
     def _fill(self, wait: bool) -> bool:
         """Add bytes to the buffer, or a missing newline at an input's end; False: no more."""
@@ -306,15 +288,14 @@ class LineReader:
                 warn(f"{self._name}: line {self._number}: invalid UTF-8, replaced by U+FFFD")
             return line.decode("utf-8", errors="replace")
 
-    def close(self) -> int:
-        """Close the inputs; return, and if above one warn about, the lines with invalid UTF-8."""
+    def close(self) -> None:
+        """Close the inputs, and warn if several lines had invalid UTF-8."""
         if self._input is not None:
             self._input.close()
             self._input = None
         self._sources.clear()
         if self.invalid > 1:
             warn(f"{self.invalid} lines held invalid UTF-8, replaced by U+FFFD")
-        return self.invalid
 
     def __enter__(self) -> Self:
         return self

@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from types import FrameType
-from typing import Any, TypeVar
+from typing import Self, TypeVar
 
 Result = TypeVar("Result")
 
@@ -86,16 +86,14 @@ def interruptible(work: Callable[[], Result]) -> Result:
     return future.result()
 
 
-class StopRequest:
+class StopRequest(contextlib.ExitStack):
     """Records the first SIGINT or SIGTERM inside the block, so that work can end at a good place.
 
     A second signal of the same kind ends the process at once. Nothing changes outside the main
     thread.
     """
 
-    def __init__(self) -> None:
-        self.signum: int | None = None
-        self._handling = _handled_by(self._note)
+    signum: int | None = None
 
     @property
     def asked(self) -> bool:
@@ -106,13 +104,10 @@ class StopRequest:
         """Raise Stopped, as the signal asks."""
         raise Stopped(self.signum or signal.SIGTERM)
 
-    def __enter__(self) -> StopRequest:
-        self._handling.__enter__()
-        return self
+    def __enter__(self) -> Self:
+        self.enter_context(_handled_by(self._note))
+        return super().__enter__()
 
     def _note(self, signum: int, _frame: object) -> None:
         self.signum = signum
         signal.signal(signum, signal.SIG_DFL)
-
-    def __exit__(self, *exception: Any) -> None:
-        self._handling.__exit__(*exception)

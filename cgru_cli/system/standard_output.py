@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import select
 import sys
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-from ..errors import CgruError, OutputClosed
+from ..errors import CgruError, OutputClosed, writing
 
 
 @contextlib.contextmanager
@@ -53,21 +54,17 @@ class _Checked(io.RawIOBase):
         if self._stream is None:
             raise CgruError("standard output is closed")
         view = memoryview(data).cast("B")
-        try:
-            if self._raw is None:  # as in a notebook
-                self._stream.write(bytes(view).decode())
-                return len(view)
-            done = 0
-            while done < len(view):
-                written = self._raw.write(view[done:])
-                if written is None:  # non-blocking, and full
-                    import select
-
-                    select.select([], [self._raw], [])
-                done += written or 0
-        except BrokenPipeError as error:
-            raise OutputClosed("standard output") from error
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise CgruError(f"standard output: cannot be written: {reason}") from error
+        with writing("standard output"):
+            try:
+                if self._raw is None:  # as in a notebook
+                    self._stream.write(bytes(view).decode())
+                    return len(view)
+                done = 0
+                while done < len(view):
+                    written = self._raw.write(view[done:])
+                    if written is None:  # non-blocking, and full
+                        select.select([], [self._raw], [])
+                    done += written or 0
+            except BrokenPipeError as error:
+                raise OutputClosed("standard output") from error
         return len(view)

@@ -24,9 +24,8 @@ def start(
     threads: int | None,
     devices: Sequence[str] = (),
     *,
-    training: bool = False,
-    long_running: bool = False,
     compilation_cache: bool = False,
+    **more: bool,
 ) -> None:
     """Import and configure TensorFlow for a command, which has the process to itself.
 
@@ -39,7 +38,7 @@ def start(
     if "tensorflow" not in sys.modules:
         with quick_import():
             import_tensorflow()
-    configure(device, threads, devices, training=training, long_running=long_running)
+    configure(device, threads, devices, **more)
 
 
 def import_tensorflow() -> None:

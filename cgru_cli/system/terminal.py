@@ -8,17 +8,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
+from ..errors import write
+
 Progress = bool | Callable[[int], object]  # whether to show a count, or what to tell it to
 Item = TypeVar("Item")
 CLEAR = "\r\x1b[K"  # clears the line of the terminal
-
-
-def write(text: str) -> None:
-    """Write to standard error, if it is open."""
-    if sys.stderr is not None:
-        with contextlib.suppress(OSError, ValueError):
-            sys.stderr.write(text)
-            sys.stderr.flush()
 
 
 def is_terminal() -> bool:

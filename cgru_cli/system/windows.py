@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from .lines import LineReader
 
@@ -12,16 +12,14 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def windows(
-    reader: LineReader, mini_batch: int, maxi_batch: int, token_limit: int | None = None
-) -> Iterator[list[str]]:
+def windows(reader: LineReader, mini_batch: int, maxi_batch: int) -> Iterator[list[str]]:
     """All lines in windows of up to mini_batch * maxi_batch lines.
 
     The first has one line, and each following one sixteen times as many, so that the first
     translation comes early and few batches are small.
     """
     rows = sizes(mini_batch * maxi_batch)
-    while lines := reader.window(next(rows), token_limit):
+    while lines := reader.window(next(rows)):
         yield lines
 
 
@@ -42,14 +40,11 @@ def in_order(
 
     compute: from the items of a window and the number of the first to numbers and results.
     """
-    ready: dict[int, Result] = {}
-    number = first = 0
+    ordered: InOrder[Result] = InOrder()
+    first = 0
     while window := list(islice(items, next(window_sizes))):
-        for place, result in compute(window, first):
-            ready[place] = result
-            while number in ready:
-                yield ready.pop(number)
-                number += 1
+        for number, result in compute(window, first):
+            yield from ordered.put(number, result)
         first += len(window)
 
 
@@ -67,20 +62,16 @@ def batches(lengths: Sequence[int], mini_batch: int, max_tokens: int) -> list[li
     return cut
 
 
-class InOrder:
-    """Brings results that arrive in any order into the order of their indices 0, 1, 2, ..."""
+class InOrder(Generic[Result]):
+    """Brings results that arrive in any order into the order of their numbers 0, 1, 2, ..."""
 
     def __init__(self) -> None:
-        self._waiting: dict[int, str] = {}
+        self._waiting: dict[int, Result] = {}
         self._next = 0
 
-    def put(self, index: int, text: str) -> str:
-        """Add one result; return the texts, joined, that are complete up to the next gap."""
-        if index < self._next or index in self._waiting:
-            raise ValueError(f"result {index} was put twice")
-        self._waiting[index] = text
-        ready = []
+    def put(self, number: int, result: Result) -> Iterator[Result]:
+        """Add one result; the results that are complete up to the next gap."""
+        self._waiting[number] = result
         while self._next in self._waiting:
-            ready.append(self._waiting.pop(self._next))
+            yield self._waiting.pop(self._next)
             self._next += 1
-        return "".join(ready)

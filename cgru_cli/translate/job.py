@@ -80,7 +80,7 @@ def _translate(
 ) -> None:
     """Translate all lines of the input, in windows. apart: takes the alignments, if not None."""
     progress = ProgressCounter("lines", search.plan.options.quiet)
-    in_order, alignments_in_order = InOrder(), InOrder()
+    in_order, alignments_in_order = InOrder[str](), InOrder[str]()
     layout = search.plan.layout
     start = 0
     for window in _windows(reader, search.plan):
@@ -91,9 +91,9 @@ def _translate(
                 best = translation.hypotheses[0].text if translation.hypotheses else ""
                 heatmaps.add(number, views, window[number - start], best)
             text, alignments = rendered(layout, translation, apart is not None)
-            writer.write(in_order.put(number, text))
+            writer.write("".join(in_order.put(number, text)))
             if apart:
-                apart.write(alignments_in_order.put(number, alignments))
+                apart.write("".join(alignments_in_order.put(number, alignments)))
             progress.add(not translation.empty)
         start += len(window)
     progress.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Unpack, overload
@@ -23,7 +24,6 @@ from ..options.keywords import (
 from ..options.translate import TranslateOptions
 from ..output.hypothesis import Hypothesis
 from ..system import tensorflow_start
-from ..system.garbage import collect_models
 from ..system.terminal import Progress, counting
 from ..system.windows import in_order, sizes
 from .line_search import LineSearch
@@ -60,7 +60,7 @@ class Translator:
         self._arguments = Arguments.of(models, vocabularies, given)
         with in_python():
             values = checked(TranslateOptions, options, [*TranslatorKeywords.__annotations__])
-            collect_models()
+            gc.collect()  # deleted models, whose compiled functions refer to each other
             loaded = loaded_models(models, vocabularies)
             names = tuple(str(one.model.path) for one in loaded)
             asked = TranslateOptions(model=names, vocabularies=tuple(vocabularies), **values)

@@ -110,11 +110,12 @@ def translate(
 def _text(search: LineSearch, part: Part, output: Path) -> int:
     words = 0
     lines = (line.decode("utf-8", errors="replace") for line in parts.lines_of(part))
-    in_order, written = InOrder(), 0
+    in_order, written = InOrder[str](), 0
     with atomic_write(output) as file:
         for one in _translations(search, lines, part.first):
             text, _ = rendered(search.plan.layout, one, False)
-            file.write(in_order.put(one.number - part.first, text).encode("utf-8", "replace"))
+            texts = in_order.put(one.number - part.first, text)
+            file.write("".join(texts).encode("utf-8", "replace"))
             words += len(one.source)
             written += 1
         if written != part.lines:

@@ -191,13 +191,6 @@ def test_fifo_after_a_file_does_not_delay_the_file(tmp_path):
     writer.join()
 
 
-def test_token_limit_counts_tokens_but_lets_a_long_line_through(tmp_path):
-    (tmp_path / "x").write_text("a b\nc\n\nd e f g h\ni\n")
-    reader = LineReader(tmp_path / "x")
-    given_over = [reader.window(10, token_limit=3) for _ in range(4)]
-    assert given_over == [["a b", "c", ""], ["d e f g h"], ["i"], []]
-
-
 def test_endless_input_needs_constant_memory(pipe):
     reading, writing = pipe
     block = (b"x" * 999 + b"\n") * 60
@@ -240,7 +233,7 @@ def test_invalid_utf8_is_warned_about_once_and_counted(tmp_path, capsys):
         err = capsys.readouterr().err
         assert err.count("\n") == 1
         assert "x: line 2: invalid UTF-8" in err
-        assert reader.close() == 2
+        assert reader.invalid == 2
     assert "2 lines held invalid UTF-8" in capsys.readouterr().err
 
 

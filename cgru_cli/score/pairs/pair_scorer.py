@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Sequence
 from typing import Any, Unpack, overload
 
@@ -21,7 +22,6 @@ from ...options.translate import TranslateOptions
 from ...output.hypothesis import Hypothesis
 from ...parameters.program import PROGRAMS
 from ...system import tensorflow_start
-from ...system.garbage import collect_models
 from ...system.terminal import Progress, counting
 from ...system.windows import in_order, sizes
 from ...translate.plan import ranking
@@ -56,7 +56,7 @@ class PairScorer:
             values = checked(ScoreOptions, options, [*ScoringKeywords.__annotations__])
             ranked = {"normalize": values.get("normalize"), "word_penalty": word_penalty}
             ranked = checked(TranslateOptions, ranked, [*ranked])
-            collect_models()
+            gc.collect()  # deleted models, whose compiled functions refer to each other
             loaded = loaded_models(models, vocabularies)
             names = tuple(str(one.model.path) for one in loaded)
             self._plan = ScorePlan(ScoreOptions(model=names, ensemble=len(names) > 1, **values))
