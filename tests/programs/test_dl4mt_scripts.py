@@ -10,7 +10,8 @@ import re
 
 import numpy as np
 import pytest
-from whole_scripts import FIXTURES, LINES, best_of, choice, entries, first, model_folder, run
+from selection import choice
+from whole_scripts import FIXTURES, LINES, best_of, entries, first, model_folder, run
 
 DL4MT = {
     # dl4mt-tutorial/session1/test.sh

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import runs
 import yaml
-from whole_scripts import PYMARIAN, choice
+from selection import choice
+from whole_scripts import PYMARIAN
 
 from cgru_cli.formats import array_files, read_model
 from cgru_cli.formats.marian_optimizer import read, write

@@ -5,7 +5,8 @@ import subprocess
 import numpy as np
 import pytest
 import runs
-from whole_scripts import PYMARIAN, choice
+from selection import choice
+from whole_scripts import PYMARIAN
 
 from cgru_cli.formats import read_model
 from cgru_cli.parameters.initialization import initial_arrays

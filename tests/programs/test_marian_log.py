@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import runs
 import yaml
-from whole_scripts import PYMARIAN, choice
+from selection import choice
+from whole_scripts import PYMARIAN
 
 # Lines of one program only: its configuration, memory, threads, and how it reads text.
 OF_ONE = re.compile(

@@ -6,7 +6,8 @@ import subprocess
 import pytest
 import runs
 import sentencepiece
-from whole_scripts import PYMARIAN, choice
+from selection import choice
+from whole_scripts import PYMARIAN
 
 from cgru_cli.formats.vocabulary_files import read_vocabulary
 

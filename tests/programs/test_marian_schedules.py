@@ -5,7 +5,8 @@ import subprocess
 
 import pytest
 import runs
-from whole_scripts import PYMARIAN, choice
+from selection import choice
+from whole_scripts import PYMARIAN
 
 SMALL = ("--disp-freq", 1, "--lr-report", "--seed", 1, "--save-freq", 100)
 WARM = ("--mini-batch", 6, "--lr-warmup", 4, "-l", 0.1)

@@ -8,6 +8,7 @@ for the reference models.
 import re
 
 import pytest
+from selection import choice
 from shared_files import FIXTURES
 from whole_scripts import (
     NUMBER,
@@ -65,11 +66,11 @@ paste src.txt trg.txt | $MARIAN/marian-scorer -m model.npz -v vocab.en.json voca
 
 @pytest.mark.parametrize(
     ("name", "model"),
-    [(name, "marian-s2s") for name in (*DECODING, *SCORING)]
-    + [
-        pytest.param("n-best", "marian-amun", marks=pytest.mark.exhaustive),
-        pytest.param("pairs", "marian-nematus", marks=pytest.mark.exhaustive),
-    ],
+    choice(
+        [(name, "marian-s2s") for name in (*DECODING, *SCORING)]
+        + [("n-best", "marian-amun"), ("pairs", "marian-nematus")],
+        *((name, "marian-s2s") for name in ("decoder.yml", "alignments", "n-best list", "tsv")),
+    ),
 )
 def test_marians_scripts_write_the_same(old_programs, marian, tmp_path, name, model):
     script = {**DECODING, **SCORING}[name]
@@ -122,7 +123,7 @@ awk -F' [|][|][|] ' '!seen[$1]++ { print $2 }' nbest | sed 's/ *$//' > out""",
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", AMUN)
+@pytest.mark.parametrize("name", choice(AMUN, "run-me", "written by a script"))
 def test_amuns_scripts_translate_as_marian_does(old_programs, tmp_path, name):
     """The model is Marian's of that type, with known translations."""
     folder = model_folder(tmp_path / "case", "marian-amun")

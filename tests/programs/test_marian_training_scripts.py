@@ -8,8 +8,8 @@ the same numbers.
 import re
 
 import pytest
+from selection import choice
 from whole_scripts import (
-    choice,
     model_folder,
     run,
     same,
@@ -108,7 +108,7 @@ def kinds(log):
     return {" ".join(re.findall(r"[A-Za-z][\w.-]*", line)) for line in shown}
 
 
-@pytest.mark.parametrize("name", choice(MARIAN, "second model"))
+@pytest.mark.parametrize("name", choice(MARIAN))
 def test_marians_scripts_train_and_continue(old_programs, marian, tmp_path, name):
     training, going_on = MARIAN[name]
     logs, found = [], []

@@ -8,7 +8,8 @@ import subprocess
 
 import pytest
 import runs
-from whole_scripts import PYMARIAN, choice, model_folder
+from selection import choice
+from whole_scripts import PYMARIAN, model_folder
 
 OPTIONS = (
     "--type s2s --pretrained-model model.npz -t src.txt trg.txt -v vocab.en.json vocab.de.json "

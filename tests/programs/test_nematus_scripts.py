@@ -5,12 +5,12 @@ models.
 """
 
 import pytest
+from selection import choice
 from shared_files import FIXTURES
 from whole_scripts import (
     LINES,
     THEANO,
     best_of,
-    choice,
     entries,
     first,
     hypotheses,

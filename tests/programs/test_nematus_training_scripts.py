@@ -7,7 +7,8 @@ scores of a list written by the trained model.
 import re
 
 import pytest
-from whole_scripts import THEANO, choice, model_folder, run
+from selection import choice
+from whole_scripts import THEANO, model_folder, run
 
 TRAIN = (
     "$nematus/nematus/nmt.py --model models/model.npz --datasets src.txt trg.txt --dictionaries "
@@ -84,7 +85,7 @@ def test_scripts_for_theano_train_and_continue(old_programs, tmp_path, name):
     check(ON_THEANO[name], old_programs, tmp_path)
 
 
-@pytest.mark.parametrize("name", choice(ON_TENSORFLOW))
+@pytest.mark.parametrize("name", choice(ON_TENSORFLOW, "activation"))
 def test_scripts_for_tensorflow_train_and_continue(old_programs, tmp_path, name):
     training, updates = ON_TENSORFLOW[name]
     check((training.replace("nmt.py", "train.py"), updates), old_programs / "nematus-tf", tmp_path)
@@ -156,6 +157,7 @@ def test_nematus_is_trained_by_a_script_of_python(old_programs, tmp_path):
     assert len(costs) == 3 and all(float(cost) > 0 for cost in costs)
 
 
+@pytest.mark.exhaustive
 def test_nematus_on_tensorflow_is_trained_and_its_lists_rescored(old_programs, tmp_path):
     """wmt17-scripts/training/scripts.tensorflow: train.sh and validate.sh, evaluate.sh; then
     test_train_mapl2_loss.sh, which continues training.

@@ -9,6 +9,7 @@ import math
 import pytest
 from models import text_lines
 from references import SCORES
+from selection import choice
 
 from cgru_cli import PairScorer, Translator
 
@@ -47,7 +48,15 @@ def check(translator, scorer, lines, limit, n_best):
     return finished, len(pairs) - finished
 
 
-@pytest.mark.parametrize("name", SCORES)
+# one model of each program, with factors, depth and normalisation
+CHOSEN = (
+    "a-shallow/model.npz", "a-shallow/native/ref", "e-deep-tf/native/model-1500",
+    "f-factors/model.npz", "marian-amun-ln/model.npz", "marian-s2s-deep/model.npz",
+    "dl4mt-session1/model.npz",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", choice(SCORES, *CHOSEN))
 def test_of_every_reference_model(shared, name):
     path, vocabularies, lines = given(shared, name)
     translator = Translator(path, vocabularies, beam_size=3, allow_unk=True)
@@ -81,7 +90,7 @@ def scorer():
     return PairScorer(str(fixture_path("a-shallow/model.npz")))
 
 
-@pytest.mark.parametrize("weights", [(), (0.3, 0.9)])
+@pytest.mark.parametrize("weights", choice([[], [0.3, 0.9]], [0.3, 0.9]))
 def test_by_ensembles(shared, weights):
     path, _, lines = given(shared, "a-shallow/model.npz")
     models = [path, str(shared("fixtures/marian-nematus/model.npz"))]

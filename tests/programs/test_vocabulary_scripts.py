@@ -10,7 +10,8 @@ import pickle
 from collections import Counter
 
 import pytest
-from whole_scripts import choice, model_folder, run
+from selection import choice
+from whole_scripts import model_folder, run
 
 # scripts of marian-examples
 MARIAN = {

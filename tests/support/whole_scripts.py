@@ -101,10 +101,3 @@ def hypotheses(text, sentences=LINES):
     """An n-best list without its scores."""
     fields = (line.split(" ||| ") for line in entries(text, sentences).splitlines())
     return "".join(f"{number} ||| {hypothesis}\n" for number, hypothesis, *_ in fields)
-
-
-def choice(names, *default):
-    """Parameters of a test: the named ones run by default, the others only with `exhaustive`."""
-    assert set(default) <= set(names)
-    rest = pytest.mark.exhaustive
-    return [name if name in default else pytest.param(name, marks=rest) for name in names]
