@@ -10,9 +10,9 @@ from typing import Any
 import click
 from click.exceptions import NoArgsIsHelpError
 
-from .errors import CgruError, OutputClosed, UsageError, one_line, write
+from .errors import CgruError, OutputClosed, UnknownOption, UsageError, one_line, write
 from .options import click_command, config_file
-from .options.click_command import WIDTH, Path
+from .options.click_command import SETTINGS, WIDTH, Path
 from .options.command_line import Settings
 from .options.config_file import ConfigFile
 from .options.convert import ConvertOptions
@@ -68,9 +68,9 @@ class Group(click.Group):
         except click.UsageError as error:
             command = error.ctx.command_path if error.ctx else "cgru"
             message = " ".join(error.format_message().split())
-            return _end(f"{message} (see {command} --help)", error.exit_code)
+            return _end(f"{message} (see {command} --help)", _code(error, args))
         except CgruError as error:
-            return _end(str(error), 2 if isinstance(error, UsageError) else 1)
+            return _end(str(error), _code(error, args))
         except MemoryError:
             return _end("there is not enough memory", 1)
         except Exception as error:
@@ -80,6 +80,18 @@ class Group(click.Group):
                 return _end(f"{error.filename}: {error.strerror}", 1)
             kind = type(error).__name__
             return _end(f"internal error, {kind}: {error} (CGRU_DEBUG=1 shows where)", 1)
+
+
+def _code(error: CgruError | click.UsageError, args: Sequence[str] | None) -> int:
+    """The exit code: 1 for bad input, 2 for an invalid line, or Marian's with --compat marian."""
+    if not isinstance(error, (UsageError, click.UsageError)):
+        return 1
+    if _program(sys.argv[1:] if args is None else args) != "marian":
+        return 2
+    if isinstance(error, click.NoSuchOption):
+        return UnknownOption.of_marian
+    cause = error if isinstance(error, UsageError) else error.__cause__
+    return cause.of_marian if isinstance(cause, UsageError) else UsageError.of_marian
 
 
 def _end(message: str, code: int, prefix: str = "cgru: ") -> int:
@@ -286,7 +298,7 @@ def train(data: str | None, options: TrainOptions) -> None:
     """
     from .train.job import run
 
-    run(options, data)
+    run(options, data, settings=click.get_current_context().meta[SETTINGS].in_own_names)
 
 
 @main.command(

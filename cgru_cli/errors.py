@@ -39,7 +39,27 @@ class CgruError(Exception):
 
 
 class UsageError(CgruError):
-    """An invalid command line; exit code 2."""
+    """An invalid command line; exit code 2, with --compat marian that of Marian's programs."""
+
+    of_marian = 134  # it aborts
+
+
+class UnknownOption(UsageError):
+    """An option or argument that there is not."""
+
+    of_marian = 109
+
+
+class LacksValue(UsageError):
+    """An option without the value that it needs."""
+
+    of_marian = 114
+
+
+class BadValue(UsageError):
+    """A value that an option does not take."""
+
+    of_marian = 104
 
 
 class OutputClosed(Exception):

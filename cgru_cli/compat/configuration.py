@@ -61,7 +61,7 @@ def _by_table(
     interpolate = config_file.is_true(values.get("interpolate-env-vars"))
     fields = Fields(program=program, interpolate=interpolate)
     known = dataclasses.replace(theirs, rows=(*own(options).rows, *theirs.rows))
-    fields.add(_given(values, path, known, options, relative=relative), from_file=True)
+    fields.add(_given(values, path, known, options, relative=relative), known, from_file=True)
     return fields
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..options.flags import flag, statements
-from .rows import Checked, NoEffect, Refused, Row
+from .rows import Alias, Checked, NoEffect, Refused, Row, each
 from .tables import table
 from .translation import default_of
 
@@ -116,6 +116,8 @@ def _documented(row: Row, options: type) -> Documented:
         return entry._replace(kind="refused", remark=meaning.reason)
     if isinstance(meaning, Checked):
         return entry._replace(kind="compared")
+    if isinstance(meaning, Alias):
+        return entry._replace(remark=f"stands for `{' '.join(each(meaning.options))}`")
     stated = statements(options)
     names = [name for name in stated if name in {meaning.field, *default_of(row)}]
     if names:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import CgruError, UsageError
+from ..errors import BadValue, CgruError, UsageError
 from ..options.command_line import Settings
 from ..system.plain_numbers import plain_number
-from .rows import Checked, NoEffect, Option, Refused, Row, Takes, is_true
+from .rows import Alias, Checked, NoEffect, Refused, Row, Takes, is_true
+
+if TYPE_CHECKING:
+    from .tables import Table
 
 
 class Given(NamedTuple):
@@ -27,45 +30,52 @@ class Fields(Settings):
     """Settings by field, as typed; a `settle` function replaces fields that cgru does not have.
 
     program: the one of --compat, or the writer of a configuration file; checked: descriptions of
-    the model, by Marian's names.
+    the model, by Marian's names; written: the values of options as typed, by the program's names.
     """
 
     program: str | None = None
     checked: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    written: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def add(self, options: Iterable[Given], *, from_file: bool = False) -> None:
+    def add(self, options: Iterable[Given], theirs: Table, *, from_file: bool = False) -> None:
         """Add options. Raises UsageError (CgruError, of a file) for what cannot be honoured."""
-        error = CgruError if from_file else UsageError
-        aliased: dict[str, tuple[Any, str]] = {}
+        error, bad = (CgruError, CgruError) if from_file else (UsageError, BadValue)
+        aliased: list[Given] = []
         for one in options:
-            row, origin, values, _ = one
+            row, origin, values, appends = one
             try:
                 meant = row.understand(values)
             except ValueError as wrong:
-                raise error(f"{origin}: {wrong}") from None
+                raise bad(f"{origin}: {wrong}") from None
+            before = self.written.get(row.name, ()) if appends and row.takes is Takes.MANY else ()
+            self.written[row.name] = (*before, *row.typed(values))
             if isinstance(meant, dict):
-                if isinstance(row.meaning, Option) and row.meaning.alias:
-                    aliased |= {name: (value, origin) for name, value in meant.items()}
-                else:
-                    for name, value in meant.items():
-                        self._set(name, value, one)
+                for name, value in meant.items():
+                    self._set(name, value, one)
                 continue
             is_default = bool(row.default) and tuple(values) == row.default
             if is_default and (from_file or isinstance(meant, Refused)):
                 continue  # it asks for nothing; Marian writes every option into its files
-            if isinstance(meant, Checked):
+            if isinstance(meant, Alias):
+                if is_true(row.typed(values)):
+                    aliased += (Given(r, origin, v) for r, v in theirs.stands_for(row))
+            elif isinstance(meant, Checked):
                 self.checked[meant.name] = tuple(values) or ("true",)
             elif values and row.takes is Takes.SWITCH and is_true(values) == is_true(row.default):
                 continue  # it asks for nothing
             elif isinstance(meant, NoEffect):
                 self.notes.append((origin, meant.reason))
             elif isinstance(meant, Refused):
-                shown = isinstance(row.meaning, Option) and values
+                shown = row.meaning is not meant and values
                 what = f"{origin} {values[-1]}" if shown else origin
-                raise error(f"{what} cannot be honoured: {meant.reason}")
-        for name, (value, origin) in aliased.items():
-            if name not in self.values:
-                self.values[name], self.origins[name] = value, origin
+                raise (bad if shown else error)(f"{what} cannot be honoured: {meant.reason}")
+        for one in aliased:
+            meant = one.row.understand(one.values)
+            if isinstance(meant, NoEffect):
+                self.notes.append((one.origin, meant.reason))
+            for name, value in meant.items() if isinstance(meant, dict) else ():
+                if name not in self.values:
+                    self.values[name], self.origins[name] = value, one.origin
 
     def _set(self, name: str, value: Any, given: Given) -> None:
         before = self.values.get(name)
@@ -74,6 +84,8 @@ class Fields(Settings):
             value = (*before, *value)
         elif name == "after" and before is not None and self.program == "marian":
             value = f"{before},{value}"
+        elif isinstance(before, bool) and self.origins[name] != given.origin:
+            value = value or before  # two switches with one meaning here
         elif before not in (None, value) and self.origins[name] != given.origin:
             raise UsageError(
                 f"{self.origins[name]} {before} and {given.origin} {value} are the same option"
@@ -87,6 +99,7 @@ class Fields(Settings):
         if isinstance(later, Fields):
             self.program = later.program
             self.checked |= later.checked
+            self.written |= later.written
 
     def take(self, name: str) -> Any:
         """Remove a field and return its value; None if it has none."""
@@ -115,7 +128,7 @@ class Fields(Settings):
                 numbers.append(math.nan)
             if not math.isfinite(numbers[-1]):
                 origin = self.origins.get(name, "--" + name.replace("_", "-"))
-                raise UsageError(f"{origin} {given}: a number is expected")
+                raise BadValue(f"{origin} {given}: a number is expected")
         return tuple(numbers)
 
     def drop_default(self, name: str) -> None:

@@ -11,8 +11,8 @@ from ..options.command_line import is_flag
 from ..options.flags import flag as flag_of
 from ..options.flags import statements
 from .reading import parse
-from .rows import Checked, NoEffect, Option, Refused, Row, Takes
-from .tables import PROGRAMS, table
+from .rows import Alias, Checked, NoEffect, Option, Refused, Row, Takes
+from .tables import PROGRAMS, Table, table
 from .toolkits import named_here
 
 OWNERS = {
@@ -55,8 +55,8 @@ def _of_unknown(typed: str, command: str, words: Sequence[str], options: type) -
     for program in PROGRAMS:
         theirs = table(program, command)
         row = theirs.row(typed) if theirs else None
-        if row is not None:
-            said.setdefault(_instead(row, typed, words, options), []).append(program)
+        if theirs and row is not None:
+            said.setdefault(_instead(theirs, row, typed, words, options), []).append(program)
     if not said:
         return ""
     if len(said) == 1:
@@ -107,13 +107,16 @@ def _means_another(row: Row, values: tuple[str, ...], field: str) -> bool:
     return not isinstance(meant, Refused)
 
 
-def _instead(row: Row, typed: str, words: Sequence[str], options: type) -> str:
+def _instead(theirs: Table, row: Row, typed: str, words: Sequence[str], options: type) -> str:
     """The option of cgru to write, `write --after 100u, or `."""
     given = _values(row, typed, words)
     try:
         meant = row.understand(given)
     except (ValueError, IndexError):
         return ""
+    if isinstance(meant, Alias):
+        parts = [one.understand(values) for one, values in theirs.stands_for(row)]
+        meant = {k: v for part in parts if isinstance(part, dict) for k, v in part.items()}
     if isinstance(meant, Refused):
         value = given[-1:] if isinstance(row.meaning, Option) else ()
         return " ".join([*value, f"cannot be honoured: {meant.reason}"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 
 from .rows import (
+    Alias,
     Checked,
     NoEffect,
     Option,
@@ -44,7 +45,6 @@ GENERAL = (
         """
         --log-time-zone X: times in logs are those of this machine
         --check-nan: costs and gradients are always checked
-        --sigterm X = save-and-exit: a signal ends a run cleanly in any case
         """
     ),
 )
@@ -64,33 +64,16 @@ def _sizes(values: tuple[str, ...]) -> Values:
     return {"dim_vocabs": () if values == ("[]",) else values}
 
 
-def _best_deep(values: tuple[str, ...]) -> Values:
-    """Edinburgh's deep RNN of WMT 2017 and its training, as Marian's `--best-deep` sets them."""
-    if values[-1] != "true":
-        return {}
-    model = {
-        "type": "s2s",
-        "layer_normalization": True,
-        "tied_embeddings": True,
-        "enc_type": "alternating",
-        "enc_cell_depth": "2",
-        "enc_depth": "4",
-        "dec_cell_base_depth": "4",
-        "dec_cell_high_depth": "2",
-        "dec_depth": "4",
-        "no_skip": False,
-    }
-    return model | {
-        "learn_rate": "0.0003",
-        "lr_decay_inv_sqrt": "16000",
-        "label_smoothing": "0.1",
-        "clip_norm": "0",
-        "exponential_smoothing": "1e-4",
-        "mini_batch_fit": True,
-        "mini_batch": "1000",
-        "maxi_batch": "1000",
-    }
-
+# Edinburgh's deep RNN of WMT 2017 and its training.
+BEST_DEEP = Alias(
+    """
+    --type s2s, --layer-normalization, --tied-embeddings, --enc-type alternating,
+    --enc-cell-depth 2, --enc-depth 4, --dec-cell-base-depth 4, --dec-cell-high-depth 2,
+    --dec-depth 4, --skip, --learn-rate 0.0003, --lr-decay-inv-sqrt 16000, --label-smoothing 0.1,
+    --clip-norm 0, --exponential-smoothing 1e-4, --mini-batch-fit, --mini-batch 1000,
+    --maxi-batch 1000, --sync-sgd, --cost-type ce-mean-words
+    """
+)
 
 # Options that describe the model: its structure in training, else compared with the model.
 STRUCTURE = (
@@ -108,12 +91,19 @@ STRUCTURE = (
         """
     ),
     row("--skip", negated("no_skip")),
-    row("--best-deep", Option("type", _best_deep, alias=True)),
+    row("--best-deep", BEST_DEEP),
 )
 COMPARED = [dataclasses.replace(one, meaning=Checked(one.name)) for one in STRUCTURE]
 
 OTHER_MODELS = (
     row("--input-types X...", Option("input_types", _sequences)),
+    row(
+        "--alibi",
+        Alias(
+            "--transformer-attention-mask alibi, --transformer-alibi-shift, "
+            "--transformer-disable-position-embeddings, --transformer-alibi-trainable"
+        ),
+    ),
     *no_effect(
         """
         --ignore-model-config: a model's arrays determine its structure
@@ -129,15 +119,15 @@ OTHER_MODELS = (
         --bert-class-symbol X = [CLS], --bert-masking-fraction X = 0.15,
         --bert-type-vocab-size N = 2, --comet-pool X = avg, --comet-mix-transformation X = softmax,
         --comet-dropout X = 0.1, --comet-mixup X = 0, --comet-augment-bad X = 0,
-        --transformer-dim-pos N = 0, --transformer-encoder-heads N = 0,
-        --transformer-decoder-heads N = 0, --transformer-no-projection,
+        --transformer-dim-pos N = 0 (earlier), --transformer-encoder-heads N = 0 (earlier),
+        --transformer-decoder-heads N = 0 (earlier), --transformer-no-projection,
         --transformer-rnn-projection, --transformer-pool, --transformer-aan-nogate,
         --transformer-train-position-embeddings, --transformer-depth-scaling,
         --transformer-alibi-shift, --transformer-disable-position-embeddings,
-        --transformer-alibi-trainable, --alibi, --transformer-no-bias, --transformer-no-affine,
+        --transformer-alibi-trainable, --transformer-no-bias, --transformer-no-affine,
         --bert-train-type-embeddings = true, --comet-final-sigmoid, --comet-stop-grad, --comet-mix,
         --comet-mix-norm, --comet-mixup-reg, --comet-prepend-zero, --comet-use-separator,
-        --transformer-learned-positions, --transformer-tied-layers N...,
+        --transformer-learned-positions (earlier), --transformer-tied-layers N...,
         --comet-pooler-ffn N... = 2048 1024: a recurrent model has no transformer layers
         """
     ),
@@ -148,12 +138,13 @@ OTHER_MODELS = (
         --lemma-dim-emb N = 0:
         factored vocabularies (.fsv) are not read; factors of Nematus are, as `word|factor`
         --output-omit-bias: the output layer of these models has a bias
-        --char-stride N = 5, --char-highway N = 4,
-        --char-conv-filters-num N... = 200 200 250 250 300 300 300 300,
-        --char-conv-filters-widths N... = 1 2 3 4 5 6 7 8:
+        --char-stride N = 5 (earlier), --char-highway N = 4 (earlier),
+        --char-conv-filters-num N... = 200 200 250 250 300 300 300 300 (earlier),
+        --char-conv-filters-widths N... = 1 2 3 4 5 6 7 8 (earlier):
         cgru has no character-level convolutional models (char-s2s)
-        --dec-attention-heads N, --dec-attention-hops N, --dec-attention-lookup-dim N,
-        --dec-attention-projection-dim N, --dec-high-context X = none:
+        --dec-attention-heads N (earlier), --dec-attention-hops N (earlier),
+        --dec-attention-lookup-dim N (earlier),
+        --dec-attention-projection-dim N (earlier), --dec-high-context X = none (earlier):
         the decoder has one attention, that of the conditional GRU
         """
     ),

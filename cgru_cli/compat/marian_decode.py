@@ -83,16 +83,17 @@ _COMMON = (
     *no_effect(
         """
         --data-threads N = 8: one thread reads ahead
-        --num-devices N = 0: --device chooses; a GPU if there is one, else the CPU
+        --num-devices N = 0 (earlier): --device chooses; a GPU if there is one, else the CPU
         --mini-batch-words N = 0: --workspace keeps batches to the memory
-        --clip-gemm X = 0: cgru does not clip products
-        --use-legacy-batching: TensorFlow chooses how to multiply matrices
+        --clip-gemm X = 0 (earlier): cgru does not clip products
+        --use-legacy-batching (earlier): TensorFlow chooses how to multiply matrices
         """
     ),
     *refused(
         """
-        --optimize, --quantize-range X = 0, --int8shift, --int8shiftAll, --int8shiftAlpha,
-        --int8shiftAlphaAll: use --precision int8, which quantises a float32 model at the start
+        --optimize, --quantize-range X = 0, --int8shift (earlier), --int8shiftAll (earlier),
+        --int8shiftAlpha (earlier), --int8shiftAlphaAll (earlier):
+        use --precision int8, which quantises a float32 model at the start
         """
     ),
 )
@@ -121,7 +122,7 @@ DECODER = (
         --allow-special: only the unknown word can be suppressed
         --output-approx-knn [100 1024]...: the softmax is exact
         --encryption-key-path X: models are not encrypted
-        --trie-pruning-path X: every word of the vocabulary can be produced
+        --trie-pruning-path X (earlier): every word of the vocabulary can be produced
         """
     ),
 )
@@ -136,7 +137,7 @@ SCORER = (
     ),
     row("-n --normalize", switched("normalize", "1")),
     row("--summary [cross-entropy]", Option("summary", _summary)),
-    *always("--maxi-batch-sort X = none"),
+    *always("--maxi-batch-sort X = trg"),
     *refused("--no-reload: a model without its weights scores nothing"),
 )
 

@@ -17,6 +17,7 @@ from .marian import (
     precision,
 )
 from .rows import (
+    Alias,
     Conversion,
     NoEffect,
     Option,
@@ -93,17 +94,19 @@ ROWS = (
         -v --vocabs FILE... -> vocabularies, --sentencepiece-alphas X..., --sentencepiece-options X,
         --sentencepiece-max-lines N = 2000000, -a --after N = 0e, --disp-freq N = 1000u,
         --disp-first N = 0, --save-freq N = 10000u, --logical-epoch N... = 1e 0,
-        --max-length-crop, --tsv, --tsv-fields --tsv-size N = 0, --no-shuffle,
-        --num-devices N = 0, --mini-batch N = 64, --mini-batch-words N = 0, --mini-batch-fit,
+        --max-length-crop, --tsv, --tsv-fields --tsv-size N = 0,
+        --num-devices N = 0 (earlier), --mini-batch N = 64, --mini-batch-words N = 0,
+        --mini-batch-fit,
         --maxi-batch N = 100, --maxi-batch-sort X = trg, -o --optimizer X = adam,
         --optimizer-params X..., --optimizer-delay N = 1, -l --learn-rate X = 0.0001, --lr-report,
         --lr-decay X = 0, --lr-decay-strategy X = epoch+stalled, --lr-decay-start N... = 10 1,
         --lr-decay-freq N = 50000, --lr-warmup N = 0, --lr-warmup-start-rate X = 0,
         --label-smoothing X = 0, --clip-norm X = 1, --exponential-smoothing [1e-4] = 0,
-        --guided-alignment-cost X = ce, --guided-alignment-weight X = 0.1, --data-weighting FILE...,
+        --guided-alignment-cost X = ce, --guided-alignment-weight X = 0.1, --data-weighting FILE,
         --data-weighting-type X = sentence, --embedding-vectors FILE..., --quantize-bits N = 0,
         --quantize-optimization-steps N = 0, --quantize-log-based, --quantize-biases,
-        --moving-average, --moving-decay X = 0.999, --no-reload, --no-optimizer-reload,
+        --moving-average (earlier), --moving-decay X = 0.999 (earlier), --no-reload,
+        --no-optimizer-reload,
         --no-restore-corpus, --lr-decay-reset-optimizer, --lr-decay-repeat-warmup,
         --lr-warmup-cycle, --lr-warmup-at-reload, --mini-batch-warmup N = 0,
         --mini-batch-words-ref N = 0, --no-spm-encode, --all-caps-every N = 0,
@@ -116,14 +119,15 @@ ROWS = (
     row("--allow-unk", negated("suppress_unk")),
     row("-e --after-epochs N = 0", Option("after_epochs", _ended("e"))),
     row("--after-batches N = 0", Option("after", _ended("u"))),
+    row("--no-shuffle", Alias("--shuffle none")),
     row("--shuffle X = data", Option("no_shuffle", _shuffle)),
     row("-d --devices N... = 0", Option("devices", _devices)),
     row("--cpu-threads N = 0", Option("cpu_threads", cpu_threads)),
     row("--lr-decay-inv-sqrt N... = 0", Option("lr_decay_inv_sqrt", _inverse_sqrt)),
-    row("--guided-alignment FILE... = none", Option("guided_alignment", _guided)),
+    row("--guided-alignment FILE = none", Option("guided_alignment", _guided)),
     row("--embedding-fix-src", _frozen("Wemb")),
     row("--embedding-fix-trg", _frozen("Wemb_dec")),
-    row("--fp16", switched("precision", "float16")),
+    row("--fp16", Alias("--precision float16 float32, --cost-scaling 8.f 10000 1.f 8.f")),
     row("--precision X... = float32 float32", Option("precision", precision)),
     *rows("--overwrite"),
     *always("--keep-best, --sync-sgd"),
@@ -146,13 +150,15 @@ ROWS = (
         --overwrite-checkpoint = true: only the last state of the training is kept
         -T --tempdir X = /tmp, --sqlite [temporary]: batches are read from a file beside the model
         --sqlite-drop: there is no database
+        --sigterm X = save-and-exit: a signal ends a run cleanly in any case
         --no-nccl: TensorFlow chooses how devices communicate
         --sharding X = global, --sync-freq X = 200u: all devices always have the same weights
         --mini-batch-fit-step N = 10: cgru computes the size that fits
         --gradient-checkpointing: cgru keeps each state once in any case
         --shuffle-in-ram: cgru keeps only the order of pairs in memory
         --data-threads N = 8: one thread prepares batches ahead
-        --mini-batch-overstuff N = 1, --mini-batch-understuff N = 1: batches have the size asked for
+        --mini-batch-overstuff N = 1 (earlier), --mini-batch-understuff N = 1 (earlier):
+        batches have the size asked for
         --mini-batch-round-up = true:
         of --mini-batch-warmup, a mini-batch above 80 % of its size is always whole
         --cost-scaling [8.f 10000 1.f 8.f]...:
@@ -165,14 +171,15 @@ ROWS = (
         --n-best: validation takes the best translation
         --word-scores: validation prints no scores of words
         --quiet-validation: validation prints no translations
-        --batch-flexible-lr, --batch-normal-words N = 1920:
+        --batch-flexible-lr (earlier), --batch-normal-words N = 1920 (earlier):
         the learning rate is not multiplied by the size of a batch; see --mini-batch-words-ref
-        --dynamic-batching: see --mini-batch-fit
-        --multi-node, --multi-node-overlap = true, --grad-dropping-rate X = 0,
-        --grad-dropping-momentum X = 0, --grad-dropping-warmup N = 100:
+        --dynamic-batching (earlier): see --mini-batch-fit
+        --multi-node (earlier), --multi-node-overlap = true (earlier),
+        --grad-dropping-rate X = 0 (earlier),
+        --grad-dropping-momentum X = 0 (earlier), --grad-dropping-warmup N = 100 (earlier):
         all devices make one update together
-        --clip-gemm X = 0: the inputs of matrix products are not clipped
-        --no-tensor-cores: TensorFlow chooses how to multiply matrices
+        --clip-gemm X = 0 (earlier): the inputs of matrix products are not clipped
+        --no-tensor-cores (earlier): TensorFlow chooses how to multiply matrices
         """
     ),
     *refused(
@@ -192,8 +199,8 @@ ROWS = (
         --ulr-dim-emb N = 0, --ulr-dropout P = 0, --ulr-softmax-temperature X = 1:
         cgru has no universal language representation
         --task X...: its predefined options are those of transformers
-        --special-vocab X...: special words are those of the vocabulary
-        --dropout-sampling: training does not sample words
+        --special-vocab X... (earlier): special words are those of the vocabulary
+        --dropout-sampling (earlier): training does not sample words
         """
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ..errors import UsageError
+from ..errors import BadValue, LacksValue
 from ..options.command_line import is_flag
 from .fields import Given
 from .rows import Row, Takes
@@ -90,9 +90,11 @@ def _with_values(table: Table, row: Row, flag: str, values: list[str], pending: 
     following = pending[0] if pending else ""
     if row.takes is Takes.SWITCH:
         if values and not table.like_marian:
-            raise UsageError(f"{flag} takes no value")
+            raise BadValue(f"{flag} takes no value")
         if not values and table.like_marian and following.lower() in _TRUTHS:
             values = [pending.pop(0)]
+        if not values and table.program == "marian" and following and not is_flag(following):
+            raise BadValue(f"{flag} {following}: true or false is expected")
         return Given(row, flag, values)
     while pending and (not values or row.takes is Takes.MANY) and not is_flag(pending[0]):
         values.append(pending.pop(0))
@@ -100,5 +102,5 @@ def _with_values(table: Table, row: Row, flag: str, values: list[str], pending: 
         values = [pending.pop(0)]  # options of another program: --sentencepiece-options --threads=1
     if not values and not row.implied:
         what = f" is expected, and {following} is an option" if following else ""
-        raise UsageError(f"{flag} lacks its value: {flag} {row.value_name}{what}")
+        raise LacksValue(f"{flag} lacks its value: {flag} {row.value_name}{what}")
     return Given(row, flag, values, table.like_marian)

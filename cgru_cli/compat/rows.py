@@ -2,8 +2,9 @@
 
 A table writes a row as a line of the program's help, `-b --beam-size N = 12`: names, a placeholder,
 and the default. `N...` takes several values; `[1]` one or none, 1 by default; a switch has no
-placeholder; FILE is a path. Options without effect and those that are refused stand in lines with
-the reason: `--data-threads N = 8: one thread reads ahead`.
+placeholder; FILE is a path; `(earlier)` at the end marks an option that the program's last version
+lacks. Options without effect and those that are refused stand in lines with the reason:
+`--data-threads N = 8: one thread reads ahead`.
 """
 
 from __future__ import annotations
@@ -45,6 +46,13 @@ class Checked:
     name: str
 
 
+@dataclass(frozen=True)
+class Alias:
+    """Stands for other options of the program, a comma between them, unless they are given."""
+
+    options: str
+
+
 Values = dict[str, Any]  # by field of the options: text, a tuple of texts, or a bool
 Conversion = Callable[[tuple[str, ...]], "Values | NoEffect | Refused"]
 
@@ -55,16 +63,14 @@ class Option:
 
     A conversion takes the values as typed ("true" or "false" of a switch); it may also say that
     they have no effect or are refused. A field that cgru does not have is replaced by the program's
-    `settle` function. An alias sets several fields, except those that are also set by their own
-    options.
+    `settle` function.
     """
 
     field: str
     convert: Conversion | None = None
-    alias: bool = False
 
 
-Meaning = Option | Checked | NoEffect | Refused
+Meaning = Option | Checked | NoEffect | Refused | Alias
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,7 @@ class Row:
 
     default: as typed, () where the program has none; implied: the values of the option given
     without any; paths: whether its values are paths (only_first: the first of several); value_name:
-    the placeholder for its values in messages.
+    the placeholder for its values in messages; earlier: whether only earlier versions have it.
     """
 
     flags: tuple[str, ...]
@@ -84,6 +90,7 @@ class Row:
     paths: bool = False
     value_name: str = "VALUE"
     only_first: bool = False
+    earlier: bool = False
 
     @property
     def name(self) -> str:
@@ -95,15 +102,18 @@ class Row:
         """Whether the value at this place, from 0, is the name of a file."""
         return self.paths and (place == 0 or not self.only_first)
 
-    def understand(self, values: Sequence[str]) -> Values | NoEffect | Refused | Checked:
+    def typed(self, values: Sequence[str]) -> tuple[str, ...]:
+        """The values, those implied where there are none."""
+        return tuple(values) or self.implied or (("true",) if self.takes is Takes.SWITCH else ())
+
+    def understand(self, values: Sequence[str]) -> Values | NoEffect | Refused | Checked | Alias:
         """The fields of cgru's options that these values, as typed, set, or why they set none.
 
         Raises ValueError for a value of a switch that is neither true nor false.
         """
-        given = tuple(values) or self.implied
+        given = self.typed(values)
         is_switch = self.takes is Takes.SWITCH
         if is_switch:
-            given = given or ("true",)
             is_true(given)
         if not isinstance(self.meaning, Option):
             return self.meaning
@@ -135,7 +145,7 @@ def is_true(values: Sequence[str]) -> bool:
 
 def row(text: str, meaning: str | Meaning, *, only_first: bool = False) -> Row:
     """A row from its line in the program's help; meaning: a field of the options, or a result."""
-    head, _, default = text.partition(" = ")
+    head, _, default = text.removesuffix(" (earlier)").partition(" = ")
     words = head.split(" ")
     flags = tuple(word for word in words if word.startswith("-"))
     placeholder = " ".join(words[len(flags) :])
@@ -155,10 +165,12 @@ def row(text: str, meaning: str | Meaning, *, only_first: bool = False) -> Row:
         implied,
         paths=placeholder.startswith("FILE"),
         only_first=only_first,
+        earlier=text.endswith(" (earlier)"),
     )
 
 
-def _each(text: str) -> list[str]:
+def each(text: str) -> list[str]:
+    """The parts of a text that has a comma between them."""
     return " ".join(text.split()).split(", ")
 
 
@@ -168,7 +180,7 @@ def rows(text: str) -> list[Row]:
     `--dropout-rnn P = 0 -> dropout_hidden` names another field.
     """
     found = []
-    for one in _each(text):
+    for one in each(text):
         head, _, field = one.partition(" -> ")
         bare = row(head, "")
         found.append(row(head, field or bare.name.replace("-", "_")))
@@ -182,7 +194,7 @@ def _by_reason(text: str) -> Iterator[tuple[str, str]]:
     """
     for line in re.sub(r"(?<=[,:])\n\s*", " ", text.strip()).splitlines():
         options, _, reason = line.strip().partition(": ")
-        for one in _each(options):
+        for one in each(options):
             yield one, reason
 
 
@@ -199,7 +211,7 @@ def refused(text: str) -> list[Row]:
 def always(text: str) -> list[Row]:
     """Options for things that cgru always does."""
     found = []
-    for one in _each(text):
+    for one in each(text):
         bare = row(one, "")
         found.append(row(one, Option(bare.name.replace("-", "_"), lambda values: {})))
     return found

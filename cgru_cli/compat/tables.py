@@ -10,7 +10,7 @@ from typing import Any
 from ..options.flags import Flag, statements
 from . import amun, dl4mt, marian_decode, marian_train, nematus, nematus_decode
 from .fields import Fields
-from .rows import Option, Row, Takes
+from .rows import Alias, Option, Row, Takes, each
 
 COMMANDS = ("train", "translate", "score")  # shared with other programs
 PROGRAMS = ("nematus", "nematus-tf", "marian", "amun", "dl4mt")
@@ -49,6 +49,12 @@ class Table:
     def key(self, name: str) -> Row | None:
         """The row of a name in a configuration file."""
         return self._by_flag.get(f"--{name}".replace("_", "-"))
+
+    def stands_for(self, alias: Row) -> list[tuple[Row, list[str]]]:
+        """The options, with their values, that an alias stands for."""
+        assert isinstance(alias.meaning, Alias)  # noqa: S101 - for types
+        options = (one.split() for one in each(alias.meaning.options))
+        return [(self._by_flag[flag], values) for flag, *values in options]
 
     @functools.cached_property
     def _by_flag(self) -> dict[str, Row]:

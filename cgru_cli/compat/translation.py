@@ -12,6 +12,7 @@ from ..options.config_file import ConfigFile
 from ..options.flags import statements
 from . import configuration
 from .fields import Fields
+from .own_names import in_own_names
 from .reading import parse
 from .rows import Option, Row
 from .tables import Table, table
@@ -31,7 +32,7 @@ def translate(program: str, command: str, arguments: Sequence[str], options: typ
     if {"-h", "--help"} & set(parsed.unknown) or {"help", "version"} & asked:
         return Settings(rest=["--help"])
     line = Fields(program=program)
-    line.add(parsed.given)
+    line.add(parsed.given, theirs)
     named = _positional(theirs, parsed.positional)
     line.values |= named
     line.interpolate = line.take("interpolate_env_vars") or False
@@ -43,6 +44,9 @@ def translate(program: str, command: str, arguments: Sequence[str], options: typ
     files = configuration.read(loaded, command, program, options, relative=relative)
     settings = _merged(line, files, command, options)
     settings.rest = parsed.unknown + ([] if named else parsed.positional)
+    if theirs.like_marian:
+        written = {**settings.written}
+        settings.in_own_names = lambda form: in_own_names(theirs, written, form)
     return settings
 
 

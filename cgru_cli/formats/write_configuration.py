@@ -180,6 +180,12 @@ def marian_model(model: Model, to: str) -> bytes:
     if model.origin.get("dialect") == to and "yaml" in model.origin:
         text = model.origin["yaml"].encode()
         return text.ljust(int(model.origin["bytes"]), b"\0")
+    content = _yaml(marian_values(model, to)) + b"\0"
+    return content.ljust(-(-len(content) // 256) * 256, b"\0")  # Marian's own blocks
+
+
+def marian_values(model: Model, to: str) -> dict[str, Any]:
+    """The options of Marian that describe a model, in the order of their names."""
     s = model.structure
     stacked = s.encoder_depth > 1 or s.decoder_depth > 1
     values = keyed(s, MARIAN_KEYS) | {
@@ -196,8 +202,7 @@ def marian_model(model: Model, to: str) -> bytes:
         "type": "lm" if s.type is Type.LM else to.removeprefix("marian-"),
         "version": "v1.12.0",
     }
-    content = _yaml(dict(sorted(values.items()))) + b"\0"
-    return content.ljust(-(-len(content) // 256) * 256, b"\0")  # Marian's own blocks
+    return dict(sorted(values.items()))
 
 
 def _marian_cell(unit: Unit, to: str) -> str:

@@ -17,7 +17,14 @@ from ..parameters.names import INERT
 from ..parameters.parameter import MARIAN, Dialect
 from ..system.atomic_files import all_or_nothing, atomic_write, remove
 from ..text.vocabulary import Vocabulary
-from . import array_files, model_vocabularies, own_configuration, pickles, write_configuration
+from . import (
+    array_files,
+    model_vocabularies,
+    own_configuration,
+    pickles,
+    write_configuration,
+    yaml_cpp,
+)
 from .capabilities import DIALECT, OWN_FORMATS, cannot_hold
 from .dialects import MARIAN_YAML, convention
 from .model import PREPROCESSING, Model
@@ -37,6 +44,7 @@ def write(
     preprocessing: Path | None = None,
     marian_files: Sequence[str] = (),
     decoding: Mapping[str, object] | None = None,
+    settings: Mapping[str, object] | None = None,
     keep_same: bool = False,
 ) -> None:
     """Write a model, its configuration and its vocabularies in the format `to` of `cgru convert`.
@@ -44,8 +52,8 @@ def write(
     Vocabularies are placed beside it, rewritten where the program needs another form.
     preprocessing: another file to place beside it; by default the model's own. marian_files: also
     write these of Marian's files (.decoder.yml, .amun.yml); decoding: further values of the first,
-    among them relative-paths. keep_same: leave files untouched, with
-    their times, whose content would not change.
+    among them relative-paths; settings: the training's options in Marian's names, for `.yml`.
+    keep_same: leave files untouched, with their times, whose content would not change.
 
     Raises CgruError where the format cannot hold the model, naming each feature, and where a file
     exists and force is not given; UsageError where the path does not fit the format.
@@ -83,6 +91,10 @@ def write(
         else:
             content = write_configuration.decoder(model, path, names, decoding)
         contents[Path(f"{path}{suffix}")] = content
+    if settings:
+        described = write_configuration.marian_values(model, to) if to.startswith("marian-") else {}
+        known = {key: value for key, value in described.items() if key in settings}
+        contents[Path(f"{path}.yml")] = yaml_cpp.block({**settings, **known}).encode()
     stale = _check_overwriting(path, to, contents, force)
     # a crash leaves the old model, or none, never a mixture
     with all_or_nothing(path, keep_same=keep_same):

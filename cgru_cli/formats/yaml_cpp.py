@@ -8,7 +8,8 @@ are not UTF-8 become U+FFFD between quotes but stay as they are without them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 _READ_AS_NULL = frozenset({b"", b"~", b"null", b"Null", b"NULL"})
 _NEEDS_QUOTES = re.compile(
@@ -30,6 +31,23 @@ def scalar(text: bytes) -> bytes:
     if text not in _READ_AS_NULL and not _NEEDS_QUOTES.search(text):
         return text
     return b'"' + b"".join(_in_quotes(code) for code in _code_points(text)) + b'"'
+
+
+def block(values: Mapping[str, Any]) -> str:
+    """A mapping of plain values and lists of them."""
+    lines: list[str] = []
+    for key, value in values.items():
+        if isinstance(value, list | tuple):
+            items = [f"  - {_plain(one)}" for one in value]
+            lines += [f"{key}:", *(items or ["  []"])]
+        else:
+            lines.append(f"{key}: {_plain(value)}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _plain(value: Any) -> str:
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return scalar(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
 
 
 def _in_quotes(code: int) -> bytes:

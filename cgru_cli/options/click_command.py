@@ -10,7 +10,8 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from ..errors import CgruError, NotAModel, UsageError, note
+from ..errors import BadValue, CgruError, NotAModel, UnknownOption, UsageError, note
+from ..formats import yaml_cpp
 from . import config_file
 from .command_line import Settings, by_origin, interpolated, one_value_each
 from .config_file import ConfigFile
@@ -38,7 +39,7 @@ class Value(click.ParamType):
             origin = settings.origins.get(name, self.flag.name)
             if name in settings.given - settings.typed:
                 raise CgruError(f"{origin} {error}") from None
-            raise click.UsageError(f"{origin} {error}", ctx) from None
+            raise click.UsageError(f"{origin} {error}", ctx) from BadValue()
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
@@ -124,7 +125,7 @@ class Command(click.Command):
         try:
             self.understand(ctx, args)
         except UsageError as error:
-            raise click.UsageError(str(error), ctx) from None
+            raise click.UsageError(str(error), ctx) from error
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
             raise
@@ -162,7 +163,8 @@ class Command(click.Command):
         """Let click parse the words. Raises click.UsageError."""
         super().parse_args(ctx, words)
         if ctx.args:
-            raise click.UsageError(f"{ctx.args[0]}: unexpected argument{self.stray}", ctx)
+            message = f"{ctx.args[0]}: unexpected argument{self.stray}"
+            raise click.UsageError(message, ctx) from UnknownOption()
 
     def set(self, ctx: click.Context, settings: Settings) -> None:
         """Set fields to these values, checked as if they were typed."""
@@ -215,6 +217,9 @@ class Command(click.Command):
             raise self._by_origin(ctx, error) from None
 
     def _dump(self, options: Any, settings: Settings) -> None:
+        if settings.in_own_names:
+            click.echo(yaml_cpp.block(settings.in_own_names(options.dump_config)), nl=False)
+            return
         given = settings.given & settings.values.keys()
         shown = {"minimal": given, "expand": settings.values, "full": None}
         click.echo(config_file.dump(options, shown[options.dump_config]), nl=False)

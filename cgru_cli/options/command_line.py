@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +24,8 @@ class Settings:
     of the --compat program; typed: those that the command line sets; origins: what set a field, an
     option as typed or a file and its key; rest: words for click to parse; notes: options without
     effect, and the reasons; interpolate: whether ${NAME} in paths stands for an environment
-    variable.
+    variable; in_own_names: the options in the names of the --compat program, for a form of its
+    dumps, if it has dumps.
     """
 
     values: dict[str, Any] = field(default_factory=dict)
@@ -34,6 +35,7 @@ class Settings:
     rest: list[str] = field(default_factory=list)
     notes: list[tuple[str, str]] = field(default_factory=list)
     interpolate: bool = False
+    in_own_names: Callable[[str], Mapping[str, Any]] | None = None
 
     def override(self, later: Settings) -> None:
         """Let the options of a later file, or of the command line, override these."""

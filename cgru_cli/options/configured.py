@@ -21,7 +21,8 @@ class ConfiguredOptions(Options):
     )
     dump_config: str | None = file_option(
         "--dump-config FORM: print the options as .yml and exit: all of them (full), those that "
-        "were given (minimal), or those and the defaults of the --compat program (expand)",
+        "were given (minimal), or those and the defaults of the --compat program (expand); with "
+        "--compat marian in Marian's names, where expand replaces aliases such as --best-deep",
         choice("full", "minimal", "expand", implied="full"),
     )
     interpolate_env_vars: bool = file_option(

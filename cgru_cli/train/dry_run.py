@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..corpus.corpus import Corpus
+from ..formats.yaml_cpp import block
 from .examples import EpochExamples
 from .memory import copies_of_model, memory_of_batch
 from .setup import Setup
@@ -18,7 +19,9 @@ def opening(setup: Setup, *, jit: bool, devices: str = "") -> list[str]:
         f"{'XLA' if jit else 'no XLA'}, {options.precision}{devices and f', {devices}'}"
     )
     if options.compat == "marian":  # scripts read the beginnings of the lines
-        lines = [f"Synced seed {options.seed}"]
+        settings = block(dict(sorted(setup.settings.items()))).splitlines()
+        lines = [f"[config] {line}" for line in settings]
+        lines.append(f"Synced seed {options.seed}")
         for number, vocabulary in enumerate(setup.vocabularies):
             lines.append(f"[data] Loading vocabulary from {vocabulary.path}")
             lines.append(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from ..options.train import TrainOptions
 from ..system import tensorflow_start, terminal
@@ -19,16 +20,22 @@ if TYPE_CHECKING:
     from ..optimization.replicas import Replicas
 
 
-def run(options: TrainOptions, data: str | None, on_validation: OnValidation | None = None) -> None:
+def run(
+    options: TrainOptions,
+    data: str | None,
+    on_validation: OnValidation | None = None,
+    settings: Callable[[str], Mapping[str, Any]] | None = None,
+) -> None:
     """Train with these options, from the start or from the last save.
 
     data: a folder that `cgru prep` made. on_validation: called after each validation with the
-    number of updates and the metrics. Raises CgruError for bad text, vocabularies, models and
+    number of updates and the metrics. settings: the options in the names of the program whose files
+    are written, for the form "saved". Raises CgruError for bad text, vocabularies, models and
     folders; Stopped, after saving, when a signal ends it.
     """
     with with_standard_input(options) as options:
         if not options.dry_run:
-            _train(options, data, on_validation)
+            _train(options, data, on_validation, settings("saved") if settings else {})
             return
         plan, texts = decide(options, data)
         if options.optimizer_params:
@@ -37,7 +44,12 @@ def run(options: TrainOptions, data: str | None, on_validation: OnValidation | N
             describe(prepare(plan, texts, stack))
 
 
-def _train(options: TrainOptions, data: str | None, on_validation: OnValidation | None) -> None:
+def _train(
+    options: TrainOptions,
+    data: str | None,
+    on_validation: OnValidation | None,
+    settings: Mapping[str, Any],
+) -> None:
     from ..optimization import cluster
 
     with contextlib.ExitStack() as stack:
@@ -51,6 +63,7 @@ def _train(options: TrainOptions, data: str | None, on_validation: OnValidation 
         except Stopped:  # the loop logs later ones itself
             terminal.write("cgru: stopped before training began\n")
             raise
+        setup.settings = settings
         with StopRequest() as stop, replicas.failures_named():
             training = build_training(setup, stop, replicas)
             if on_validation:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ..corpus.corpus import Corpus
 from ..errors import CgruError, UsageError
@@ -39,6 +41,7 @@ class Setup:
     vocabularies: list[Vocabulary]  # sources (one per factor), then target
     corpus: Corpus
     notes: list[str]  # lines for the log
+    settings: Mapping[str, Any] = field(default_factory=dict)  # the options in Marian's names
 
 
 def decide(options: TrainOptions, data: str | None) -> tuple[TrainingPlan, Texts]:

@@ -4,10 +4,11 @@ import re
 
 import pytest
 import yaml
-from click.testing import CliRunner
+from command_lines import parsed
 from documentation import ROOT, commands, name_of, of_cgru, parse
 
 from cgru_cli.cli import main
+from cgru_cli.options import config_file
 from cgru_cli.options.flags import statements
 from cgru_cli.parameters.program import COMPAT, PROGRAMS
 from cgru_cli.serve import engine, server, work
@@ -23,10 +24,8 @@ def prose(page):
 
 
 def dumped(command, *arguments):
-    """The options of a command line, as `--dump-config full` prints them."""
-    done = CliRunner().invoke(main, [command, *arguments, "--dump-config", "full"])
-    assert done.exit_code == 0, done.output
-    return yaml.safe_load(done.stdout)
+    """The options of a command line in cgru's names."""
+    return yaml.safe_load(config_file.dump(parsed(command, *arguments)))
 
 
 # --- defaults -----------------------------------------------------------------------------------
@@ -97,7 +96,7 @@ def test_no_other_page_states_a_default_as_a_number():
 
 @pytest.mark.parametrize("page", ["nematus", "marian", "dl4mt"])
 def test_tables_of_defaults_are_the_options_in_force(page):
-    """The page of a program has a row for each option that --dump-config shows otherwise."""
+    """The page of a program has a row for each option whose default is another."""
     text = (ROOT / f"docs/from-{page}.md").read_text("utf-8")
     programs = {"nematus": ("nematus", "nematus-tf")}.get(page, (page,))
     own, *others = (dumped("train", *words) for words in [(), *(("--compat", p) for p in programs)])

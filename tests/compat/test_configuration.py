@@ -109,7 +109,7 @@ def test_the_file_that_marian_writes_of_a_training(tmp_path):
 
 @pytest.mark.parametrize("form", ["minimal", "expand", "full"])
 def test_a_dump_is_read_again_under_the_program(tmp_path, form):
-    """Its lengths are cgru's, in words without EOS, and are not converted again."""
+    """Its lengths are Marian's, which count EOS."""
     arguments = ["--compat", "marian", "-t", "a", "b", "--max-length", "30"]
     dumped = CliRunner().invoke(main, ["train", *arguments, "--dump-config", form])
     path = tmp_path / "dump.yml"

@@ -67,6 +67,73 @@ def test_a_whole_dump_runs(dumps, folder, command, form):
         assert len(Path(output[1]).read_text().splitlines()) == 3
 
 
+GIVEN = {  # values that Marian writes in another form, options of both kinds, and aliases
+    "train": "-m new.npz -t text.en text.de -v en.json de.json --best-deep -l 1e-5 --seed 007 "
+    "--skip 0 --lr-warmup 16000 --no-shuffle --fp16 --alibi -w 2048 "
+    "--valid-metrics bleu translation --quiet-translation on --max-length 30 "
+    "--data-threads 2 --optimizer-params 0.9 0.98 1e-09 --valid-script-args 007 "
+    "--valid-script-path a.sh --exponential-smoothing",
+    "decode": "-m {m} -v {en} {de} --normalize --max-length 7 --max-length-crop -b 3 -d 1 2",
+    "score": "-m {m} -v {en} {de} -t text.en text.de --summary --n-best-feature S --quiet",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["minimal", "full", "expand"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_our_dumps_are_those_of_marian(folder, command, form, monkeypatch):
+    """In its names and with its values; Marian reads ours and dumps the same again."""
+    monkeypatch.chdir(folder)
+    paths = {"m": "model.npz", "en": "vocab.en.json", "de": "vocab.de.json"}
+    found = {name: fixture_path(f"marian-s2s/{file}") for name, file in paths.items()}
+    for name in ("en", "de"):
+        (folder / f"{name}.json").write_bytes(found[name].read_bytes())
+    line = GIVEN[command].format(**found).split()
+    program = [Path(sys.executable).with_name("pymarian"), command]
+
+    def theirs(*words):
+        done = subprocess.run([*program, *words], check=True, capture_output=True)
+        values = yaml.safe_load(done.stdout)
+        if form == "expand":  # Marian adds it to --alibi
+            values.pop("separator-symbol", None)
+        return values
+
+    done = run(command, *line, "--dump-config", form)
+    assert done.exit_code == 0, done.stderr
+    ours = yaml.safe_load(done.stdout)
+    assert ours == theirs(*line, "--dump-config", form)
+    (folder / "ours.yml").write_text(done.stdout)
+    assert ours == theirs("-c", "ours.yml", "--dump-config", form)
+    again = run(command, "-c", "ours.yml", "--dump-config", form)
+    assert yaml.safe_load(again.stdout) == ours, again.stderr
+
+
+def test_options_of_cgru_are_named_that_the_dump_leaves_out():
+    done = run("train", "--keep", "3", "-m", "m.npz", "--dump-config", "minimal")
+    assert done.stdout == "model: m.npz\n"
+    assert done.stderr == "cgru: note: left out of the file: --keep (marian has no such option)\n"
+
+
+# A line, and the exit code of Marian's programs.
+WRONG = (
+    ("train", "--no-such", 109), ("decode", "extra -m m.npz", 109), ("train", "-m", 114),
+    ("train", "-m m.npz -t a b --dim-emb abc", 104), ("decode", "-m m.npz --quiet maybe", 104),
+    ("decode", "-b x", 104), ("decode", "", 134), ("train", "", 134),
+    ("score", "-n abc", 104),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "line", "code"), WRONG)
+def test_exit_codes_are_marians(command, line, code, tmp_path):
+    theirs = subprocess.run(
+        [Path(sys.executable).with_name("pymarian"), command, *line.split()],
+        cwd=tmp_path, capture_output=True,
+    )  # fmt: skip
+    assert theirs.returncode % 256 in (code, 256 - 6 if code == 134 else code)
+    assert run(command, *line.split()).exit_code == code
+    native = CliRunner().invoke(main, [COMMANDS[command], *line.split()])
+    assert native.exit_code in (1, 2)
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_alone_is_understood_at_its_default(dumps, tmp_path, command):
     """In a file, and typed if it has a value."""

@@ -216,7 +216,7 @@ def test_a_native_line_imports_nothing_of_compat(line, tmp_path):
         "for module in pkgutil.iter_modules(room):\n"
         f"    importlib.import_module('cgru_cli.{command}.' + module.name)\n"
         "seen = []\n"
-        "job.run = lambda *given: seen.append(given)\n"
+        "job.run = lambda *given, **more: seen.append(given)\n"
         f"code = cgru_cli.cli.main({line.split()!r}, standalone_mode=False)\n"
         "found = [name for name in sys.modules if name.startswith('cgru_cli.compat')]\n"
         "sys.exit(code or len(seen) != 1 or ' '.join(found) or None)\n"

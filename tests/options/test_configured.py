@@ -37,10 +37,10 @@ def test_every_command_dumps_what_was_given_and_all_that_is_in_force(command):
 
 
 def test_what_a_program_does_by_default_is_no_option_that_was_given():
-    line = "--compat marian -m m.npz -t a b -v c d --best-deep --dump-config"
+    line = "--compat nematus --model m.npz --datasets a b --dictionaries c d --dump-config"
     minimal = dumped("train", *line.split(), "minimal")
-    assert minimal["type"] == "s2s" and "valid-freq" not in minimal
-    assert dumped("train", *line.split(), "expand")["valid-freq"] == "10000u"
+    assert minimal["train-sets"] == ["a", "b"] and "valid-freq" not in minimal
+    assert dumped("train", *line.split(), "expand")["valid-freq"] == "10000"
 
 
 FILES = {
@@ -89,4 +89,4 @@ def test_a_configuration_may_come_from_a_pipe(key, program):
         )
     finally:
         os.close(reading)
-    assert given["model"] == ["m.npz"]
+    assert given == {"models" if program else "model": ["m.npz"]}

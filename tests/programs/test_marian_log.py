@@ -13,13 +13,14 @@ import yaml
 from selection import choice
 from whole_scripts import PYMARIAN
 
-# Lines of one program only: its configuration, memory, threads, and how it reads text.
+# Lines of one program only: its version, memory, threads, and how it reads text.
 OF_ONE = re.compile(
-    r"\[(config|marian|comm|memory|logits)\]|\[data\] (Shuffling|Done|Using|Loading)|"
+    r"\[(marian|comm|memory|logits)\]|\[config\] (Model is|Loaded model|cpu-threads|workspace)|"
+    r"\[data\] (Shuffling|Done|Using|Loading)|"
     r"\[training\] (Using|Batches|Initializing|[\d,]+ parameters)|Parameter type|Allocating memory|"
     r"No checkpoint|\[valid\] (References|First sentence|Default|  )"
 )
-SPEED = re.compile(r"Time .* words/s|(?<=translation time: ).*|(?<=gNorm )\S+|\S+(?=m\.npz)")
+SPEED = re.compile(r"Time .* words/s|(?<=time: ).*|(?<=gNorm )\S+|\S+(theirs|ours)(?=/m\.npz)")
 FIXED = (
     "--type s2s --dim-emb 6 --dim-rnn 8 -l 0.002 --mini-batch 6 --maxi-batch 1 --shuffle none "
     "--seed 3 --enc-cell tanh --dec-cell tanh --overwrite --keep-best --save-freq 40u "

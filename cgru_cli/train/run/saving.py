@@ -139,6 +139,7 @@ class Saving:
             preprocessing=self._setup.texts.preprocessing,
             marian_files=self._marian_files,
             decoding=marian.decoding(self._setup.plan.options),
+            settings=self._setup.settings if path == self.folder.model else {},
             keep_same=True,  # scripts compare file times after training has finished
         )
 
