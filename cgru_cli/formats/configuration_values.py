@@ -14,16 +14,9 @@ import msgspec
 from msgspec import Meta
 
 from ..errors import CgruError
-from ..parameters.structure import (
-    DEEPEST,
-    LARGEST_SIZE,
-    Depth,
-    Normalization,
-    Probability,
-    Size,
-    Structure,
-)
+from ..parameters.structure import LARGEST_SIZE, Normalization, Probability, Structure
 from ..system.structured_files import check_text
+from ..system.typed_json import problem
 
 # Fields of Structure, and their keys in the configurations of Nematus-TF, of Nematus on Theano and
 # DL4MT, and of older versions; normalized is whether there is any normalisation.
@@ -77,19 +70,6 @@ _Several = Meta(max_length=100)  # vocabularies, models
 _EachRows = Annotated[list[_Rows], _Several] | _Rows
 _Texts = Annotated[list[_Text | int], _Several] | _Text  # YAML reads digits as a number
 
-_EXPECTED: dict[Any, str] = {
-    Size: f"a whole number from 1 to {LARGEST_SIZE}",
-    Depth: f"a whole number from 1 to {DEEPEST}",
-    _Rows: f"a whole number from -1 to {LARGEST_SIZE}",
-    _Count: f"a whole number up to {LARGEST_SIZE}",
-    _EachRows: "a list of whole numbers",
-    Probability: "a number from 0 and below 1",
-    Number: "a number",
-    Number | bool: "a number, true or false",
-    bool: "true or false",
-    _Text: "a text",
-    _Texts: "a list of texts",
-}
 _OTHER_KEYS: dict[Any, str] = {
     _Rows: "target_vocab_size n_words n_words_src",
     _EachRows: "source_vocab_sizes source_vocab_size dim-vocabs",
@@ -132,15 +112,13 @@ def value_of(values: Mapping, key: str, source: str) -> Any:
     value = values.get(key)
     if value is None or (isinstance(value, str) and value == ""):
         return None
-    kind = KINDS[key]
     try:
         check_text(value)
-        return msgspec.convert(value, kind, strict=False)
-    except (msgspec.ValidationError, ValueError):
-        expected = _EXPECTED[kind]
-        raise CgruError(
-            f"{source}: {key} is {shown(value)}, where {expected} is expected"
-        ) from None
+        return msgspec.convert(value, KINDS[key], strict=False)
+    except msgspec.ValidationError as error:
+        raise CgruError(f"{source}: {key} is {shown(value)}: {problem(error)}") from None
+    except ValueError:  # a lone surrogate
+        raise CgruError(f"{source}: {key} is {shown(value)}: not valid Unicode") from None
 
 
 def list_of(values: Mapping, key: str, source: str) -> list:

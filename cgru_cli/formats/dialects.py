@@ -52,28 +52,25 @@ def recognise(path: Path, stored: Mapping[str, StoredArray], settings: ModelSett
     return Dialect.NEMATUS
 
 
+# Kinds of models that cannot be computed, by a pattern of array names that only they have.
+_UNCOMPUTABLE = {
+    "self_W|self_attention|/layer_": "a transformer; cgru computes recurrent models only",
+    "^(lm_|fusion_lm_|ff_logit_lm)": "a Nematus model fused with a language model; translate with "
+    "the program that trained it, or drop the fusion and retrain",
+    r"^decoder_\d+_(W_comb_att|Wc_att)$": "a Nematus model with attention in its high decoder "
+    "levels (decoder_deep gru_cond), which cgru does not compute",
+    r"^decoder_att\d+_": "a Marian multi-source model; cgru computes models of one source",
+    "^(deep_encoder_|deepencoder_)": "an nmtpy model with stacked encoders, which cgru does not "
+    "compute",
+}
+
+
 def _uncomputable(names: set[str]) -> str:
     """The kind of model that has such names and cannot be computed, "" for any other."""
 
-    def some(pattern: str) -> bool:
-        return any(re.search(pattern, name) for name in names)
-
-    if some("self_W|self_attention|/layer_"):
-        return "a transformer; cgru computes recurrent models only"
-    if some("^(lm_|fusion_lm_|ff_logit_lm)"):
-        return (
-            "a Nematus model fused with a language model; translate with the program that trained "
-            "it, or drop the fusion and retrain"
-        )
-    if some(r"^decoder_\d+_(W_comb_att|Wc_att)$"):
-        return (
-            "a Nematus model with attention in its high decoder levels (decoder_deep gru_cond), "
-            "which cgru does not compute"
-        )
-    if some(r"^decoder_att\d+_"):
-        return "a Marian multi-source model; cgru computes models of one source"
-    if some("^(deep_encoder_|deepencoder_)"):
-        return "an nmtpy model with stacked encoders, which cgru does not compute"
+    for pattern, kind in _UNCOMPUTABLE.items():
+        if any(re.search(pattern, name) for name in names):
+            return kind
     if "ff_logit_gru_W" in names and {"encoder_b1", "encoder_s1"} & names:
         return "an nmtpy model with a layer-normalised encoder, which cgru does not compute"
     if "ff_logit_gru_W" in names and not {"ff_logit_ctx_W", "ff_state_W"} <= names:

@@ -39,16 +39,11 @@ class ModelSettings:
 
     def update(self, other: ModelSettings) -> None:
         """Add values from another file; values that are known already stay."""
-        self.source = self.source or other.source
-        self.program = self.program or other.program
         self.structure = other.structure | self.structure
-        self.vocabularies = self.vocabularies or other.vocabularies
         self.unsupported += other.unsupported
-        self.right_left |= other.right_left
-        self.source_reversed |= other.source_reversed
-        self.marian_type = self.marian_type or other.marian_type
-        for name in ("beam_size", "normalize", "word_penalty"):
-            if getattr(self, name) is None:
+        for name in vars(self):
+            value = getattr(self, name)
+            if value is None or value is False or value in ("", []):
                 setattr(self, name, getattr(other, name))
 
 

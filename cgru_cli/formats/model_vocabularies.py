@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import CgruError, reading, warn
 from ..parameters.structure import Condition
-from ..system.atomic_files import atomic_write
 from ..text.vocabulary import Vocabulary
 from .model import Model
 from .pickles import as_pickle
-from .vocabulary_files import marian_needs_rewrite, read_vocabulary, write_vocabulary
+from .vocabulary_files import as_file, marian_needs_rewrite, read_vocabulary
 
 
 def find(model: Model, given: Sequence[str] = ()) -> list[Vocabulary]:
@@ -99,16 +97,15 @@ def _check_sides(model: Model, vocabularies: list[Vocabulary], rows: list[int]) 
 
 
 class Placement(NamedTuple):
-    """One vocabulary to be placed in another model's folder; style None copies it unchanged."""
+    """The content of a vocabulary's file beside another model."""
 
     vocabulary: Vocabulary
-    path: Path
-    style: str | None
+    content: bytes
 
 
 def plan(
     vocabularies: Sequence[Vocabulary], folder: Path, to: str, force: bool
-) -> tuple[list[str], list[Placement]]:
+) -> tuple[list[str], dict[Path, Placement]]:
     """The vocabularies' names beside a model written as `to`, and the files to write for them.
 
     Raises CgruError where a different file would be overwritten without force.
@@ -122,35 +119,31 @@ def plan(
             names.append(Path(vocabulary.path).name)
             continue
         name = _name(vocabulary, to, style)
-        taken = placements.get(folder / name)
-        if taken and taken.vocabulary.path != vocabulary.path:
+        placement = Placement(vocabulary, _content(vocabulary, name, style))
+        taken = placements.get(folder / name, placement)
+        if taken.content != placement.content:
             side = "target" if index == len(vocabularies) - 1 else f"source{index}"
             name = f"{side}.{name}"
-        path = folder / name
         names.append(name)
-        if path in placements or _is_there(vocabulary, path, style):
-            continue
-        if path.exists() and not force:
+        placements[folder / name] = placement
+    for path, (vocabulary, content) in list(placements.items()):
+        if path.is_file() and path.read_bytes() == content:
+            del placements[path]
+        elif path.exists() and not force:
             raise CgruError(
                 f"{path}: exists and differs from {vocabulary.path}; --force overwrites it"
             )
-        placements[path] = Placement(vocabulary, path, style)
-    return names, list(placements.values())
+    return names, placements
 
 
-def place(placement: Placement) -> None:
-    """Write one vocabulary. Raises CgruError where it cannot be written."""
-    vocabulary, path, style = placement
+def _content(vocabulary: Vocabulary, name: str, style: str | None) -> bytes:
+    """The content of a file of this name."""
     if style is None:
-        original = Path(vocabulary.path)
-        with reading(original), original.open("rb") as source, atomic_write(path) as target:
-            shutil.copyfileobj(source, target)
-    elif style == "dl4mt":
-        words = {word: i for i, word in sorted(vocabulary.words.items())}
-        with atomic_write(path) as target:
-            target.write(as_pickle(words))
-    else:
-        write_vocabulary(vocabulary, path, "marian" if style == "marian" else "nematus")
+        with reading(vocabulary.path):
+            return Path(vocabulary.path).read_bytes()
+    if style == "dl4mt":
+        return as_pickle({word: i for i, word in sorted(vocabulary.words.items())})
+    return as_file(vocabulary, name, "marian" if style == "marian" else "nematus")
 
 
 def _style(vocabulary: Vocabulary, to: str) -> str | None:
@@ -180,19 +173,6 @@ def _name(vocabulary: Vocabulary, to: str, style: str | None) -> str:
     for suffix in (".json", ".pkl", ".pickle", ".yml", ".yaml", ".txt"):
         name = name.removesuffix(suffix)
     return name + {"marian": ".yml", "dl4mt": ".pkl", "nematus": ".json"}[style]
-
-
-def _is_there(vocabulary: Vocabulary, path: Path, style: str | None) -> bool:
-    """Whether a file with the same content exists already."""
-    if not path.is_file():
-        return False
-    if style is None:
-        return _same_content(Path(vocabulary.path), path)
-    try:
-        present = read_vocabulary(path)
-    except CgruError:
-        return False
-    return present.fingerprint == vocabulary.fingerprint and _style(present, style) is None
 
 
 def _same_content(one: Path, other: Path) -> bool:

@@ -49,6 +49,7 @@ _SCALARS = frozenset({str, bytes, int, float, bool, type(None)})
 _OPCODES = {opcode.code.encode("latin-1"): opcode for opcode in pickletools.opcodes}
 _WHOLE_NUMBERS = {"INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4"}
 _CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": (), "MARK": _MARK}
+_EMPTY: dict[str, type] = {"EMPTY_DICT": dict, "EMPTY_LIST": list}
 _PUSHED = {"FLOAT", "BINFLOAT", "UNICODE", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8"}
 _PUSHED |= {"SHORT_BINBYTES", "BINBYTES", "BINBYTES8"}
 _READ_HERE = {"STRING", "GLOBAL", "INST"}  # pickletools of Python 3.11 takes only ASCII there
@@ -175,14 +176,12 @@ class _Machine:
                     stack.append(argument)
                 case _ if name in _CONSTANTS:
                     stack.append(_CONSTANTS[name])
-                case "EMPTY_DICT":
-                    stack.append({})
+                case _ if name in _EMPTY:
+                    stack.append(_EMPTY[name]())
                 case "DICT":
                     items = self.pop_to_mark()
                     stack.append({})
                     self.set_items(items)
-                case "EMPTY_LIST":
-                    stack.append([])
                 case "LIST":
                     stack.append(self.pop_to_mark())
                 case "APPEND":

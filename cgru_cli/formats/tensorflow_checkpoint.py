@@ -7,8 +7,10 @@ The index maps names to messages `BundleEntryProto`, and the empty name to a `Bu
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -57,30 +59,24 @@ def open_checkpoint(prefix: Path) -> dict[str, StoredArray]:
     return stored
 
 
-class _Fields(dict[int, list[int | bytes]]):
-    """The fields of a protocol buffer's message by number."""
+class _Fields(dict[int, list[Any]]):
+    """The fields of a protocol buffer's message by number; each value is a number or bytes."""
 
     def number(self, field: int) -> int:
-        value = self.get(field, [0])[-1]
-        if not isinstance(value, int):
-            raise ValueError("a number in it is damaged")
-        return value
+        return operator.index(self.get(field, [0])[-1])
 
     def messages(self, field: int) -> list[_Fields]:
-        values = self.get(field, [])
-        if not all(isinstance(value, bytes) for value in values):
-            raise ValueError("a message in it is damaged")
-        return [_fields(value) for value in values if isinstance(value, bytes)]
+        return [_fields(value) for value in self.get(field, [])]
 
 
 def _fields(message: bytes) -> _Fields:
-    """Raises ValueError or IndexError for a damaged message."""
+    """Raises ValueError, IndexError or TypeError for a damaged message."""
     fields = _Fields()
     place = 0
     while place < len(message):
         tag, place = read_varint(message, place)
-        value: int | bytes
         if tag & 7 == 0:
+            value: int | bytes
             value, place = read_varint(message, place)
         else:
             if tag & 7 == 2:

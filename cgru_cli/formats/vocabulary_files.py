@@ -39,8 +39,8 @@ _NO_VOCABULARY = (
 )
 
 
-def read_vocabulary(path: str | os.PathLike[str], limit: int | None = None) -> Vocabulary:
-    """Read a vocabulary of any format; ids from `limit` on count as unknown.
+def read_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
+    """Read a vocabulary of any format.
 
     Raises CgruError, naming the file, where it does not exist or is not a vocabulary, where two
     words share an id, and where a word appears twice.
@@ -53,12 +53,12 @@ def read_vocabulary(path: str | os.PathLike[str], limit: int | None = None) -> V
     if not data.strip():
         raise CgruError(f"{name}: the vocabulary is empty")
     if _is_sentencepiece(data):
-        return _read_sentencepiece(data, name, limit)
+        return _read_sentencepiece(data, name)
     if _is_pickle(data, name):
         mapping = pickles.load(data, name)
         if not isinstance(mapping, dict):
             raise CgruError(f"{name}: not a vocabulary (a pickled {type(mapping).__name__})")
-        return Vocabulary(mapping, path, limit, format="pickle")
+        return Vocabulary(mapping, path, format="pickle")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -67,45 +67,47 @@ def read_vocabulary(path: str | os.PathLike[str], limit: int | None = None) -> V
     # not strip(): the first word of a text vocabulary may be an unusual space
     start = text.lstrip(" \t\r\n")
     if start.startswith("{"):
-        return Vocabulary(_read_json(text, name), path, limit, format="json")
+        return Vocabulary(_read_json(text, name), path, format="json")
     first_line = text.split("\n", 1)[0].removesuffix("\r")
     if first_line in EOS_NAMES:
-        return Vocabulary(_read_text(text, name), path, limit, format="text")
+        return Vocabulary(_read_text(text, name), path, format="text")
     if start.startswith("["):
         raise CgruError(f"{name}: not a vocabulary (a list)")
-    return Vocabulary(_read_yaml(text, name), path, limit, format="yaml")
+    return Vocabulary(_read_yaml(text, name), path, format="yaml")
 
 
 def write_vocabulary(
     vocabulary: Vocabulary, path: str | os.PathLike[str], style: Style = "nematus"
 ) -> None:
-    """Write the first `size` ids atomically.
+    """Write `as_file`, atomically. Raises CgruError where the file cannot be written."""
+    content = as_file(vocabulary, path, style)
+    with atomic_write(path) as file:
+        file.write(content)
+
+
+def as_file(vocabulary: Vocabulary, path: str | os.PathLike[str], style: Style) -> bytes:
+    """The content of a file with the first `size` ids.
 
     "nematus" is JSON with all words as they were read. "marian" names EOS `</s>` and UNK `<unk>`,
     without an ordinary word of the same name; it is YAML if the path ends in .yml or .yaml, and
-    JSON otherwise. A SentencePiece model is copied unchanged, only for Marian. Raises CgruError
-    where the file cannot be written.
+    JSON otherwise. A SentencePiece model stays as it is. Raises CgruError for one in "nematus".
     """
     marian = style == "marian"
     if vocabulary.processor is not None:
         if not marian:
             raise CgruError(f"{path}: a SentencePiece model cannot be written as Nematus JSON")
-        content = vocabulary.processor.serialized_model_proto()
-    else:
-        pairs = [(w, i) for w, i in vocabulary.ids.items() if i < vocabulary.size]
-        if marian:
-            special = {EOS_NAMES[0]: vocabulary.eos_id, UNK_NAMES[0]: vocabulary.unk_id}
-            ordinary = [(w, i) for w, i in pairs if w not in special and i not in special.values()]
-            pairs = [*special.items(), *ordinary]
-        pairs.sort(key=lambda pair: pair[1])
-        if marian and os.fspath(path).endswith((".yml", ".yaml")):
-            text = "".join(_yaml_line(word, i) for word, i in pairs)
-        else:  # Nematus' layout, one word per line
-            lines = (f"  {json.dumps(word, ensure_ascii=False)}: {i}" for word, i in pairs)
-            text = "{\n" + ",\n".join(lines) + "\n}\n"
-        content = text.encode("utf-8")
-    with atomic_write(path) as file:
-        file.write(content)
+        return vocabulary.processor.serialized_model_proto()
+    pairs = [(w, i) for w, i in vocabulary.ids.items() if i < vocabulary.size]
+    if marian:
+        special = {EOS_NAMES[0]: vocabulary.eos_id, UNK_NAMES[0]: vocabulary.unk_id}
+        ordinary = [(w, i) for w, i in pairs if w not in special and i not in special.values()]
+        pairs = [*special.items(), *ordinary]
+    pairs.sort(key=lambda pair: pair[1])
+    if marian and os.fspath(path).endswith((".yml", ".yaml")):
+        return "".join(_yaml_line(word, i) for word, i in pairs).encode()
+    # Nematus' layout, one word per line
+    lines = (f"  {json.dumps(word, ensure_ascii=False)}: {i}" for word, i in pairs)
+    return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
 
 
 def marian_needs_rewrite(vocabulary: Vocabulary) -> bool:
@@ -229,14 +231,14 @@ def _is_sentencepiece(data: bytes) -> bool:
     return score < 2 + data[1] and data[score : score + 1] in (b"\x15", b"\x18")
 
 
-def _read_sentencepiece(data: bytes, name: str, limit: int | None) -> Vocabulary:
+def _read_sentencepiece(data: bytes, name: str) -> Vocabulary:
     try:
         processor = sentencepiece.SentencePieceProcessor(model_proto=data)
         count = processor.get_piece_size()
         ids = {processor.id_to_piece(i): i for i in range(count)}
     except (RuntimeError, ValueError, TypeError):
         raise CgruError(f"{name}: not a valid SentencePiece model; copy it again") from None
-    return Vocabulary(ids, name, limit, format="sentencepiece", processor=processor)
+    return Vocabulary(ids, name, format="sentencepiece", processor=processor)
 
 
 def _yaml_line(word: str, i: int) -> str:

@@ -96,10 +96,9 @@ def write(
         known = {key: value for key, value in described.items() if key in settings}
         contents[Path(f"{path}.yml")] = yaml_cpp.block({**settings, **known}).encode()
     stale = _check_overwriting(path, to, contents, force)
+    contents = {file: placement.content for file, placement in placements.items()} | contents
     # a crash leaves the old model, or none, never a mixture
     with all_or_nothing(path, keep_same=keep_same):
-        for placement in placements:
-            model_vocabularies.place(placement)
         for file, content in contents.items():
             with atomic_write(file) as stream:
                 stream.write(content)

@@ -48,10 +48,6 @@ class ProgramDefaults:
     maxi_batch: int = 100
 
 
-def _nematus_limit(length: int) -> int:
-    return 200
-
-
 def marian_limit(length: int, factor: float = 3.0) -> int:
     """Marian's --max-length-factor: at most factor times the source's length."""
     return max(1, math.ceil(factor * length))
@@ -62,17 +58,13 @@ def label_limit(length: int) -> int:
     return max(2, length)
 
 
-def _nmtpy_limit(length: int) -> int:
-    return max(100, 3 * length)
-
-
 _DEFAULTS = (
-    ProgramDefaults(Program.NEMATUS, 5, 0.0, True, _nematus_limit),
-    ProgramDefaults(Program.NEMATUS_TF, 5, 0.0, True, _nematus_limit, True, "nematus-tf", 80, 20),
-    ProgramDefaults(Program.DL4MT, 5, 0.0, True, _nematus_limit),
+    ProgramDefaults(Program.NEMATUS, 5, 0.0, True, lambda _: 200),
+    ProgramDefaults(Program.NEMATUS_TF, 5, 0.0, True, lambda _: 200, True, "nematus-tf", 80, 20),
+    ProgramDefaults(Program.DL4MT, 5, 0.0, True, lambda _: 200),
     ProgramDefaults(Program.MARIAN, 12, 0.0, False, marian_limit),
     ProgramDefaults(Program.AMUN, 12, 0.0, False, marian_limit),
-    ProgramDefaults(Program.NMTPY, 12, 1.0, True, _nmtpy_limit),
+    ProgramDefaults(Program.NMTPY, 12, 1.0, True, lambda length: max(100, 3 * length)),
 )
 PROGRAMS: dict[str, ProgramDefaults] = {defaults.program: defaults for defaults in _DEFAULTS}
 

@@ -98,15 +98,17 @@ class Admission:
     def _refusal(self, connection: HTTPConnection) -> Response | None:
         """The answer to a request that is not admitted; None if it is."""
         headers, path = connection.headers, connection.scope["path"]
-        if self.service.draining and not path.startswith("/health/"):
-            return failed(503, DRAINING, {"Retry-After": "5", "Connection": "close"})
-        if not path.startswith("/health/") and len(headers.getlist("host")) != 1:
-            return failed(400, "a request needs one Host header", {"Connection": "close"})
-        if not path.startswith("/health/") and not self._is_addressed(headers["host"]):
-            return failed(421, "requests to this host name need --host-name")
-        origin = headers.get("origin")
-        if origin is not None and not self._is_allowed(origin, headers.get("host", "")):
-            return failed(403, "requests from pages of other sites need --cors")
+        if not path.startswith("/health/"):
+            if self.service.draining:
+                return failed(503, DRAINING, {"Retry-After": "5", "Connection": "close"})
+            if len(headers.getlist("host")) != 1:
+                return failed(400, "a request needs one Host header", {"Connection": "close"})
+            if not {"*", host_of(headers["host"])} & self._hosts:
+                return failed(421, "requests to this host name need --host-name")
+        if origin := headers.get("origin"):
+            is_own = origin.partition("://")[2].lower() == headers.get("host", "").lower() != ""
+            if not is_own and not {"*", origin}.intersection(self._sites):
+                return failed(403, "requests from pages of other sites need --cors")
         if self._password is None or path in WITHOUT_PASSWORD:
             return None
         scheme, _, given = headers.get("authorization", "").partition(" ")
@@ -115,10 +117,3 @@ class Admission:
         if scheme.lower() == "bearer" and is_right:
             return None
         return failed(401, "a password is needed", {"WWW-Authenticate": "Bearer"})
-
-    def _is_addressed(self, host: str) -> bool:
-        return "*" in self._hosts or host_of(host) in self._hosts
-
-    def _is_allowed(self, origin: str, host: str) -> bool:
-        is_own = origin.partition("://")[2].lower() == host.lower() != ""
-        return is_own or "*" in self._sites or origin in self._sites

@@ -23,31 +23,25 @@ def application(service: Service, password: str | None = None) -> Admission:
     """All paths of the server; password: required of requests unless None."""
     rest, nematus = Rest(service), NematusRest(service)
 
-    async def live(_request: Request) -> Response:
-        return JSONResponse({"status": "ok"})
+    ok = JSONResponse({"status": "ok"})
 
     async def ready(_request: Request) -> Response:
         if service.draining:
             return failed(503, DRAINING)
-        if not service.ready:
-            return failed(503, "the models are loading")
-        return JSONResponse({"status": "ok"})
+        return ok if service.ready else failed(503, "the models are loading")
 
     async def metrics(_request: Request) -> Response:
         return Response(service.metrics.text(), headers={"Content-Type": CONTENT_TYPE})
-
-    async def described(_request: Request) -> Response:
-        return JSONResponse(openapi.description())
 
     routes: list[BaseRoute] = [
         Route("/v1/models", rest.models),
         Route("/v1/translate", rest.translate, methods=["POST"]),
         Route("/v1/alternatives", rest.alternatives, methods=["POST"]),
         Route("/v1/score", rest.score, methods=["POST"]),
-        Route("/openapi.json", described),
+        Route("/openapi.json", JSONResponse(openapi.description()), methods=["GET"]),
         Route("/translate", nematus.translate, methods=["POST"]),
         Route("/status", nematus.status),
-        Route("/health/live", live),
+        Route("/health/live", ok, methods=["GET"]),
         Route("/health/ready", ready),
         Route("/metrics", metrics),
     ]

@@ -14,7 +14,7 @@ from .fair_queue import FairQueue
 from .metrics import Metrics
 from .shared_scoring import SharedScoring
 from .shared_search import SharedSearch
-from .work import Computation, Deliver, Job, Kind, Line, Pair, Refusal, Ticket
+from .work import Deliver, Job, Kind, Line, Pair, Refusal, Ticket
 
 RUNNING = 4  # kinds computed at a time, each within the workspace
 LARGE = 2  # of these, kinds of large requests
@@ -38,7 +38,7 @@ class Engine:
         self.metrics, self.batch_wait = metrics, batch_wait
         self._queue: FairQueue[Kind, Job] = FairQueue(queue)
         self._changed = threading.Condition()  # guards the queue
-        self._running: dict[Kind, Computation] = {}
+        self._running: dict[Kind, SharedScoring | SharedSearch] = {}
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="computation", daemon=True)
 

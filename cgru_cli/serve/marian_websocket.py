@@ -70,18 +70,13 @@ class MarianWebSocket:
     async def _translated(self, client: str, text: str) -> str:
         model = self._service.model()
         layout = model.plan.layout
-        lines = [Line(line) for line in _lines(text)]
+        # whether or not the last line ends with a line break
+        lines = [Line(line) for line in text.removesuffix("\n").split("\n")] if text else []
         n_best = layout.shown or model.plan.settings.beam_size if layout.n_best else 1
         search = SearchOptions(n_best=min(n_best, model.plan.settings.beam_size))
         kind = self._service.searching(model, search)
         done = await self._service.all(client, kind, lines)
         return "".join(rendered(layout, one, False)[0] for one in done) or "\n"
-
-
-def _lines(text: str) -> list[str]:
-    """The lines of a message, whether or not the last one ends with a line break."""
-    lines = text.split("\n")
-    return lines if lines[-1] else lines[:-1]
 
 
 async def _close(socket: WebSocket, code: int, reason: str) -> None:

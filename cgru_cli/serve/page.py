@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Iterator
 from importlib.resources import files
 
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -19,16 +18,9 @@ FILES = {
 }
 
 
-def routes() -> list[Route]:
+def routes() -> Iterator[Route]:
     """The routes of the files, which are read once."""
-    return [Route(path, _serving(*file), methods=["GET"]) for path, file in FILES.items()]
-
-
-def _serving(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
-    content = files(__package__).joinpath("page_files", name).read_bytes()
-
-    async def serve(_request: Request) -> Response:
-        headers = {"Cache-Control": "no-cache"}
-        return Response(content, media_type=kind, headers=headers)
-
-    return serve
+    folder, headers = files(__package__) / "page_files", {"Cache-Control": "no-cache"}
+    for path, (name, kind) in FILES.items():
+        answer = Response((folder / name).read_bytes(), media_type=kind, headers=headers)
+        yield Route(path, answer, methods=["GET"])

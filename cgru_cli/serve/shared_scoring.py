@@ -52,7 +52,7 @@ class SharedScoring:
                 is_last = is_last or characters >= MOST_CHARACTERS
                 if is_last or not (job := self._lines.take(self._kind)):
                     break
-                characters += job.asked.characters
+                characters += job.characters
                 read = self._read(job)
             if read is None:
                 continue

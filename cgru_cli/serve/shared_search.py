@@ -153,7 +153,7 @@ class SharedSearch:
                 job = self._lines.take(self._kind) if characters < MOST_CHARACTERS else None
                 if job is None:
                     return
-                characters += job.asked.characters
+                characters += job.characters
                 self._held = self._begin(job)
             begun = self._held
             longest_new = max(longest_new, begun.length)

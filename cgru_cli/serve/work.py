@@ -56,11 +56,6 @@ class Line(NamedTuple):
         prefix = self.prefix if isinstance(self.prefix, str) else " ".join(self.prefix)
         return [self.text, prefix, *self.required, *self.avoided]
 
-    @property
-    def characters(self) -> int:
-        """The number of characters to read, an empty line counted as some."""
-        return LINE_CHARACTERS + sum(map(len, self.texts))
-
 
 class Pair(NamedTuple):
     """A translation to score."""
@@ -72,11 +67,6 @@ class Pair(NamedTuple):
     def texts(self) -> list[str]:
         """Everything that the client sent for this line."""
         return [self.source, self.target]
-
-    @property
-    def characters(self) -> int:
-        """The number of characters to read, an empty line counted as some."""
-        return LINE_CHARACTERS + sum(map(len, self.texts))
 
 
 class Kind(NamedTuple):
@@ -93,14 +83,14 @@ class Kind(NamedTuple):
     large: bool = False
     alone: bool = False
 
-    @property
-    def beam_size(self) -> int:
-        """The most hypotheses of a line; 1 for a pair."""
-        return self.settings.beam_size if self.settings else 1
-
     def is_large(self, lines: Sequence[Line | Pair]) -> bool:
         """Whether a request of these lines costs much, judged before its lines are split."""
-        return self.beam_size * sum(line.characters for line in lines) > SMALL_REQUEST
+        beam_size = self.settings.beam_size if self.settings else 1
+        return beam_size * sum(map(_characters, lines)) > SMALL_REQUEST
+
+
+def _characters(line: Line | Pair) -> int:
+    return LINE_CHARACTERS + sum(map(len, line.texts))
 
 
 def work_of_row(words: int) -> float:
@@ -134,23 +124,15 @@ class Job:
     number: int  # within the request, from 0
     asked: Line | Pair
 
+    @property
+    def characters(self) -> int:
+        """The number of characters to read, an empty line counted as some."""
+        return _characters(self.asked)
+
     def done(self, outcome: Outcome) -> None:
         """Deliver the outcome, unless the request was cancelled."""
         if not self.ticket.cancelled:
             self.ticket.deliver(self.number, outcome)
-
-
-class Computation(Protocol):
-    """A search or a scoring of lines of one kind."""
-
-    work: float  # row-steps done so far
-
-    @property
-    def jobs(self) -> list[Job]:
-        """The lines that were taken and have no outcome yet."""
-
-    def advance(self) -> bool:
-        """Do about a step; returns False if nothing was left to do."""
 
 
 class Lines(Protocol):

@@ -18,20 +18,19 @@ from ...parameters.cell_names import input_arrays, state_arrays
 from ...parameters.cells import base_cells
 from ..attention import Attention, AttentionLayer, Memory, Place
 from ..encoder import Encoded
-from ..layers import Layers, Transition, transit
+from ..layers import Layers, Transition
 from ..products import Products
 from ..units import Recurrent
 from .levels import Levels, Recurrence, States, alike
 
 
 class Conditional(NamedTuple):
-    """REC1, ATT, REC2, then the levels above."""
+    """REC1, ATT, REC2, then transitions and the levels above."""
 
     first: Transition
     intermediate_product: Products  # s'_j [U_a | U]
     attention: Attention
     second: Recurrent
-    transitions: list[Transition]
     levels: Levels
 
     def step(self, states: States, x: tf.Tensor, _fixed: tuple = ()) -> tuple[Recurrence, States]:
@@ -41,7 +40,6 @@ class Conditional(NamedTuple):
         query, s1U = self.intermediate_product(s1[0])
         alignment, c = self.attention.attend(query)
         s = self.second.step(s1, s1U, self.second.sums.from_input(c.cW))
-        s = transit(self.transitions, s, None)
         top, new = self.levels.climb(s, above, c.itself)
         return Recurrence(top, c.readout, alignment), new
 
@@ -57,8 +55,7 @@ class ConditionalGRU:
         self.intermediate_product = layers.product(
             ("decoder/attention/W_comb_att",), state_arrays(second), bounded=layers.bounded_states
         )
-        self.transitions = [layers.transition(cell) for cell in transitions]
-        self.levels = Levels.of(layers)
+        self.levels = Levels.of(layers, transitions)
 
     def memory(self, encoded: Encoded, search: bool) -> Memory:
         """Everything that attention needs from the source."""
@@ -75,6 +72,5 @@ class ConditionalGRU:
             self.intermediate_product,
             self.attention.over(memory, place),
             self.second,
-            self.transitions,
             self.levels,
         )

@@ -21,7 +21,7 @@ from ...parameters.cell_names import context_arrays
 from ...parameters.cells import base_cells
 from ..attention import Place
 from ..encoder import Encoded, last_annotation
-from ..layers import Layers, Transition, transit
+from ..layers import Layers, Transition
 from .levels import Levels, Recurrence, States, alike
 
 
@@ -34,11 +34,10 @@ class Summary(NamedTuple):
 
 
 class Summarized(NamedTuple):
-    """The cell that reads the previous word and the summary, then the levels above."""
+    """The cell that reads the previous word and the summary, transitions, the levels above."""
 
     first: Transition
     summary: Summary  # (R,..): of each row's sentence
-    transitions: list[Transition]
     levels: Levels
 
     def step(
@@ -48,7 +47,6 @@ class Summarized(NamedTuple):
         before, *above = states
         cW = self.summary.cW
         s = self.first.step(before, x + cW if tf.is_tensor(x) else tf.identity(cW))
-        s = transit(self.transitions, s, None)
         top, new = self.levels.climb(s, above, self.summary.context)
         return Recurrence(top, tf.identity(self.summary.readout), ()), new
 
@@ -64,8 +62,7 @@ class EncoderDecoder:
         self.context_product = layers.product(*arrays, quantized=False)  # once per sentence
         self.context_sums = layers.context_sums(first)
         self.start_layer = layers.affine("decoder/start", quantized=False)
-        self.transitions = [layers.transition(cell) for cell in transitions]
-        self.levels = Levels.of(layers)
+        self.levels = Levels.of(layers, transitions)
 
     def memory(self, encoded: Encoded, _search: bool) -> Summary:
         """C and its products, with the cell's bias if no previous word adds that."""
@@ -82,4 +79,4 @@ class EncoderDecoder:
         """The decoder's cell over a batch; without a place, a row is a sentence."""
         if place is not None:
             memory = Summary(*(tf.gather(field, place.sentence) for field in memory))
-        return Summarized(self.first, memory, self.transitions, self.levels)
+        return Summarized(self.first, memory, self.levels)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from ...parameters.cells import high_cells
+from ...parameters.cells import CellPlace, high_cells
 from ...parameters.structure import Structure
 from ..layers import Layers, Transition, transit
 from ..products import Products
@@ -30,26 +30,30 @@ class Recurrence(NamedTuple):
 
 
 class Levels(NamedTuple):
-    """The decoder's levels above the first."""
+    """The transition cells that end the decoder's first level, and the levels above."""
 
+    transitions: list[Transition]
     levels: list[tuple[Products, list[Transition]]]
     deep_context: bool
     residual: bool
     nudges: States = ()  # by level, including the first: see `units.nudged`
 
     @classmethod
-    def of(cls, layers: Layers) -> Levels:
-        """The levels of a structure; none in a shallow model."""
+    def of(cls, layers: Layers, transitions: Sequence[CellPlace]) -> Levels:
+        """The levels of a structure, and transition cells of the first; none in a shallow model."""
         s = layers.structure
         levels = [layers.reader(high_cells(s, level)) for level in s.high_levels()]
-        return cls(levels, s.deep_context, s.residual)
+        cells = [layers.transition(cell) for cell in transitions]
+        return cls(cells, levels, s.deep_context, s.residual)
 
     def climb(
         self, first: UnitState, above: Sequence[UnitState], context: tf.Tensor | None = None
     ) -> tuple[tf.Tensor, States]:
-        """New state of level 1, old states of the others -> output (R,D), all new states."""
+        """State of the cell before the transitions, old states of the levels above -> output (R,D),
+        all new states.
+        """
         nudges = self.nudges or ((),) * (1 + len(self.levels))
-        new = [nudged(first, nudges[0])]
+        new = [nudged(transit(self.transitions, first, None), nudges[0])]
         top = new[0][0]
         for (product, cells), state, nudge in zip(self.levels, above, nudges[1:], strict=True):
             (xW,) = product(tf.concat([top, context], axis=-1) if self.deep_context else top)

@@ -15,7 +15,7 @@ import tensorflow as tf
 from ...parameters.cells import base_cells
 from ..attention import Place
 from ..encoder import Encoded
-from ..layers import Layers, Transition, transit
+from ..layers import Layers, Transition
 from .levels import Levels, Recurrence, States, alike
 
 
@@ -28,14 +28,8 @@ class Beginning(NamedTuple):
 class Chain(NamedTuple):
     """Cells that read the previous word, or nothing, and no source."""
 
-    cells: list[Transition]
+    first: Transition
     levels: Levels
-
-    @classmethod
-    def of(cls, layers: Layers) -> Chain:
-        """The cells of a structure without contexts."""
-        cells = [layers.transition(cell) for cell in base_cells(layers.structure)]
-        return cls(cells, Levels.of(layers))
 
     def step(
         self, states: States, x: tf.Tensor | tuple, _fixed: tuple = ()
@@ -43,7 +37,7 @@ class Chain(NamedTuple):
         """states: (R,D) each; x: E[y_{j-1}] W and all that does not depend on the state, or ()."""
         before, *above = states
         read = x if tf.is_tensor(x) else None
-        top, new = self.levels.climb(transit(self.cells, before, read), above)
+        top, new = self.levels.climb(self.first.step(before, read), above)
         return Recurrence(top, (), ()), new
 
 
@@ -52,7 +46,8 @@ class LanguageModel:
 
     def __init__(self, layers: Layers):
         self.structure = layers.structure
-        self.chain = Chain.of(layers)
+        first, *transitions = base_cells(layers.structure)
+        self.chain = Chain(layers.transition(first), Levels.of(layers, transitions))
 
     def memory(self, encoded: Encoded, _search: bool) -> Beginning:
         """Zeros."""

@@ -18,20 +18,19 @@ from ...parameters.cell_names import context_arrays, state_arrays
 from ...parameters.cells import base_cells
 from ..attention import Attention, AttentionLayer, Memory, Place
 from ..encoder import Encoded
-from ..layers import Layers, Transition, transit
+from ..layers import Layers
 from ..products import Products
 from ..units import Recurrent, Sums
 from .levels import Levels, Recurrence, States, alike
 
 
 class Searching(NamedTuple):
-    """Attention, then the cell that reads both word and context, then the levels above."""
+    """Attention, then the cell that reads both word and context, transitions, the levels above."""
 
     state_product: Products  # s_{j-1} [U_a | U]
     attention: Attention
     context_sums: Sums
     unit: Recurrent
-    transitions: list[Transition]
     levels: Levels
 
     def step(self, states: States, x: tf.Tensor, _fixed: tuple = ()) -> tuple[Recurrence, States]:
@@ -40,7 +39,6 @@ class Searching(NamedTuple):
         query, sU = self.state_product(before[0])
         alignment, c = self.attention.attend(query)
         s = self.unit.step(before, sU, x + self.context_sums.from_input(c.cW))
-        s = transit(self.transitions, s, None)
         top, new = self.levels.climb(s, above, c.itself)
         return Recurrence(top, c.readout, alignment), new
 
@@ -56,8 +54,7 @@ class RNNSearch:
             ("decoder/attention/W_comb_att",), state_arrays(first), bounded=layers.bounded_states
         )
         self.context_sums, self.unit = layers.context_sums(first), layers.unit(first)
-        self.transitions = [layers.transition(cell) for cell in transitions]
-        self.levels = Levels.of(layers)
+        self.levels = Levels.of(layers, transitions)
 
     def memory(self, encoded: Encoded, search: bool) -> Memory:
         """All that attention needs of the source."""
@@ -74,6 +71,5 @@ class RNNSearch:
             self.attention.over(memory, place),
             self.context_sums,
             self.unit,
-            self.transitions,
             self.levels,
         )

@@ -84,10 +84,10 @@ class RunFolder:
                 "start from it with --pretrained-model, and train into another file"
             )
         _, placements = model_vocabularies.plan(vocabularies, self.model.parent, "npz", True)
-        for placement in placements:
-            if placement.path.exists():
+        for path, (vocabulary, _) in placements.items():
+            if path.exists():
                 raise CgruError(
-                    f"{placement.path}: differs from the vocabulary {placement.vocabulary.path}; "
+                    f"{path}: differs from the vocabulary {vocabulary.path}; "
                     "train into another folder"
                 )
 
