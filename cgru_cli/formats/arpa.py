@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..errors import CgruError, reading
+from ..errors import CgruError, at, reading
+from ..system.versions import installed
 from ..text.vocabulary import Vocabulary
 
 _BINARY = b"mmap lm http://kheafield.com/code"
@@ -37,13 +38,8 @@ class NGrams:
 
     def __init__(self, path: str):
         """Raises CgruError for a damaged file, and where kenlm is not installed."""
-        try:
-            import kenlm
-        except ImportError:
-            raise CgruError(
-                f"{path}: n-gram models need kenlm, which is not installed: "
-                "pip install 'cgru[arpa]'"
-            ) from None
+        with at(f"{path}: an n-gram model"):
+            kenlm = installed("kenlm", "arpa")
         settings = kenlm.Config()
         settings.show_progress = False
         settings.arpa_complain = kenlm.ARPALoadComplain.NONE

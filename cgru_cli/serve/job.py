@@ -7,6 +7,7 @@ from ..options.serve import ServeOptions
 from ..system import tensorflow_start
 from ..system.garbage import collected_by_hand
 from ..system.log_file import log_to
+from ..system.versions import installed
 
 
 def run(options: ServeOptions) -> None:
@@ -15,14 +16,8 @@ def run(options: ServeOptions) -> None:
     Raises CgruError for bad models, an unreadable file, an address in use, or if a package of the
     extra `serve` is missing.
     """
-    try:
-        import httptools  # noqa: F401
-        import prometheus_client  # noqa: F401
-        import starlette  # noqa: F401
-        import uvicorn  # noqa: F401
-        import websockets  # noqa: F401
-    except ImportError as error:
-        raise CgruError(f"{error.name} is not installed: pip install 'cgru[serve]'") from None
+    for package in ("httptools", "prometheus_client", "starlette", "uvicorn", "websockets"):
+        installed(package, "serve")
     with log_to(options.log, "cgru serve"):
         _run(options)
 

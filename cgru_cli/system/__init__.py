@@ -5,5 +5,5 @@ their order, and `line_writer` writes them. Files: `atomic_files` writes whole f
 `structured_files` reads JSON and YAML, and `typed_json` makes dataclasses of JSON. Messages:
 `terminal`, `standard_output` and `log_file`. Processes: `signals` stops a command cleanly,
 `process_pool` runs several processes, `tensorflow_start` loads TensorFlow, `garbage` says when
-Python collects garbage, and `versions` describes the system.
+Python collects garbage, and `versions` describes the system and imports optional packages.
 """

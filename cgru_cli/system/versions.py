@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import platform
 import re
 from collections.abc import Iterator
 from importlib import metadata
+from typing import Any
 
 from .. import __version__
+from ..errors import CgruError
 
 PROCESSOR = "/proc/cpuinfo"  # of Linux
 # For each type of numbers: the processor's instructions that compute with it, best first.
@@ -16,6 +19,15 @@ _INSTRUCTIONS = {
     "bfloat16": ("amx_bf16", "avx512_bf16"),
     "int8": ("amx_int8", "avx512_vnni", "avx_vnni"),
 }
+
+
+def installed(module: str, extra: str) -> Any:
+    """A module that comes with an extra of cgru. Raises CgruError if it is not installed."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        package = module.partition(".")[0].replace("_", "-")
+        raise CgruError(f"{package} is not installed: pip install 'cgru[{extra}]'") from None
 
 
 def _version_of(package: str) -> str:

@@ -7,16 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import CgruError
+from ..system.versions import installed
 
 
 def sacremoses() -> Any:
     """The package; raises CgruError if it is not installed."""
-    try:
-        import sacremoses
-    except ImportError as error:
-        raise CgruError("sacremoses is not installed: pip install 'cgru[prep]'") from error
-    return sacremoses
+    return installed("sacremoses", "prep")
 
 
 class Tokenizer:

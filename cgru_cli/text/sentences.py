@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ..errors import CgruError
+from ..system.versions import installed
 
 _UNSPACED = ("zh", "ja", "th", "lo", "km", "my", "bo")  # no space stands between sentences
-
-
-def _sentencex() -> Any:
-    """The package; raises CgruError if it is not installed."""
-    try:
-        import sentencex
-    except ImportError as error:
-        raise CgruError("sentencex is not installed: pip install 'cgru[sentences]'") from error
-    return sentencex
 
 
 class Sentences:
@@ -26,7 +15,7 @@ class Sentences:
 
         Raises CgruError if sentencex is not installed.
         """
-        self._segment = _sentencex().segment
+        self._segment = installed("sentencex", "sentences").segment
         self._language = source or "en"
         self._between = "" if target.partition("-")[0] in _UNSPACED else " "
 

@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import sentencepiece
 
@@ -25,6 +24,7 @@ from ..parameters.structure import EOS_ID
 from ..system.process_pool import alone
 from ..system.signals import StopRequest
 from ..system.structured_files import read_bytes
+from ..system.versions import installed
 
 LARGEST_CODES = 1 << 26  # bytes of a file of codes
 _SPACE = "\u2581"  # SentencePiece's own
@@ -143,7 +143,7 @@ class Codes:
         """text: the file of codes. Raises CgruError as `check_codes`."""
         self.text = text
         check_codes(text, source)
-        self._bpe = subword_nmt().apply_bpe.BPE(io.StringIO(text))
+        self._bpe = installed("subword_nmt.apply_bpe", "prep").BPE(io.StringIO(text))
 
     def split(self, words: str) -> list[str]:
         """Pieces; all but the last of a word end in `@@`."""
@@ -162,16 +162,6 @@ class Codes:
     def join(self, pieces: Sequence[str]) -> str:
         joined = [p.removesuffix(_MARK) if p.endswith(_MARK) else p + " " for p in pieces]
         return "".join(joined).removesuffix(" ")
-
-
-def subword_nmt() -> Any:
-    """The package; raises CgruError if it is not installed."""
-    try:
-        import subword_nmt.apply_bpe
-        import subword_nmt.learn_bpe
-    except ImportError as error:
-        raise CgruError("subword-nmt is not installed: pip install 'cgru[prep]'") from error
-    return subword_nmt
 
 
 def read_codes(path: str) -> str:
@@ -210,7 +200,7 @@ def learn_codes(counts: Counter[str], merges: int) -> str:
 
     Raises CgruError if there are too few words to learn anything.
     """
-    learner = subword_nmt().learn_bpe
+    learner = installed("subword_nmt.learn_bpe", "prep")
     words = io.StringIO("".join(f"{word} {counts[word]}\n" for word in sorted(counts)))
     written = io.StringIO()
     try:

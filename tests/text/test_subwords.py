@@ -20,7 +20,6 @@ from cgru_cli.text.subwords import (
     check_codes,
     learn_codes,
     learn_pieces,
-    subword_nmt,
 )
 
 # The example of Sennrich, Haddow and Birch (2016).
@@ -182,6 +181,6 @@ def test_too_little_to_learn_from():
 
 
 def test_missing_package(monkeypatch):
-    monkeypatch.setitem(sys.modules, "subword_nmt", None)
-    with pytest.raises(CgruError, match=r"not installed: pip install 'cgru\[prep\]'"):
-        subword_nmt()
+    monkeypatch.setitem(sys.modules, "subword_nmt.apply_bpe", None)
+    with pytest.raises(CgruError, match=r"^subword-nmt is not installed: .* 'cgru\[prep\]'"):
+        Codes(MERGES, "codes")
