@@ -12,8 +12,6 @@ A cache folder holds `corpus.json` and the files that it names:
 of the files, so that a changed cache is encoded again.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

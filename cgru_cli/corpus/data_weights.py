@@ -1,7 +1,5 @@
 """Weights of sentence pairs or of their target words, which multiply the costs of training."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ NumPy draws them on the host, so that they depend only on the seed and the numbe
 are the same on every device, compiled or not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

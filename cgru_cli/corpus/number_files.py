@@ -1,7 +1,5 @@
 """Files of numbers, written in parts, and mapped into memory as arrays."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import math

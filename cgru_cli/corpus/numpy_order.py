@@ -6,8 +6,6 @@ of equal frequency decides their ids in Nematus and DL4MT. Newer NumPy sorts by 
 which order equal values differently from machine to machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 SMALL = 15  # partitions of up to one more are sorted by insertion

@@ -1,7 +1,5 @@
 """Files that are read line by line together: both languages, alignments and weights."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import os

@@ -1,7 +1,5 @@
 """An iterator that prepares its items ahead of their use, in a thread."""
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Generator, Iterator

@@ -3,8 +3,6 @@
 Positions count the words that the model reads, from 0; the position after the last is EOS.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

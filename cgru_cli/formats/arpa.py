@@ -1,7 +1,5 @@
 """N-gram language models: ARPA files and KenLM's binary files, read by kenlm."""
 
-from __future__ import annotations
-
 import gzip
 import math
 import re

@@ -4,8 +4,6 @@ The name table says which arrays a dialect has names for. This file states which
 program would compute differently although it has names for their arrays.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ..parameters.names import parameters

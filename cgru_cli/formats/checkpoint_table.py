@@ -4,8 +4,6 @@ A table maps names to messages. Blocks of entries come first, and a list of thes
 has a checksum. An entry omits the beginning that its name shares with the one before.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from .array_files import MOST_ARRAYS

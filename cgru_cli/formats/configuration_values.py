@@ -4,8 +4,6 @@ Configurations come from anywhere. A value of another kind is an error that name
 other keys are ignored.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from typing import Annotated, Any, get_type_hints

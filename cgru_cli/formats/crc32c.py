@@ -1,7 +1,5 @@
 """CRC-32C, the checksum in TensorFlow's checkpoints (RFC 3720, with its bits reversed)."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Compare a model with its description on a command line (`--model-is`)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..errors import CgruError, UsageError

@@ -4,8 +4,6 @@ The names of the arrays tell the dialect. Models that are recognised but cannot 
 refused here.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

@@ -5,8 +5,6 @@ each array is followed by zeros up to a multiple of 256 bytes. The sums over gra
 same layout (src/graph/parameters.h and src/optimizers/optimizers.cpp of marian-dev).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Mapping

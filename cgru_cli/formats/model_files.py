@@ -1,7 +1,5 @@
 """The files of a model: its arrays, still unread, and the configurations beside them."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field

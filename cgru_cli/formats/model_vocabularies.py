@@ -1,7 +1,5 @@
 """The vocabularies of a model: finding them, and placing them beside another model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple

@@ -5,8 +5,6 @@ JSON of Nematus-Theano and Nematus-TF, DL4MT's pickled options, Marian's `specia
 `configuration_values` has the keys and the bounds of values.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Model files of every program, read into one form: the inverse of `write_model`."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The sizes of a model, by a majority vote of its arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

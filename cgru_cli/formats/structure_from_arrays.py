@@ -3,8 +3,6 @@
 If the two disagree, the arrays win and a warning says so.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import itertools

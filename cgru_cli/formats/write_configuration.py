@@ -4,8 +4,6 @@ Each function makes the content of one file from a model's structure. Other keys
 configuration are kept if the same program wrote it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

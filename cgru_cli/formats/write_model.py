@@ -4,8 +4,6 @@ The name table names all arrays. Vocabularies and configuration are written firs
 last, so that a killed conversion leaves no incomplete model.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -5,8 +5,6 @@ library are reproduced: U+007F, U+07FF and U+FFFF take one more byte than in UTF
 are not UTF-8 become U+FFFD between quotes but stay as they are without them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any

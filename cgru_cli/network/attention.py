@@ -5,8 +5,6 @@ A product may be taken before the sum as well as after it: (sum_i alpha_ij h_i) 
 position, and not to the context of every hypothesis in every step.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import tensorflow as tf

@@ -1,7 +1,5 @@
 """The distinct words of a batch, so that functions of a word are computed once per word."""
 
-from __future__ import annotations
-
 import tensorflow as tf
 
 

@@ -1,7 +1,5 @@
 """The encoder: the readers of every level, run over the source."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import tensorflow as tf

@@ -1,7 +1,5 @@
 """Parameters in the form used for computation, by path, with constant factors folded in."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import tensorflow as tf

@@ -1,7 +1,5 @@
 """Functions compiled for search and scoring, which need no gradients."""
 
-from __future__ import annotations
-
 import contextvars
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """A prepared folder as Keras reads it."""
 
-from __future__ import annotations
-
 import os
 import random
 from pathlib import Path

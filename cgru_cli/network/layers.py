@@ -4,8 +4,6 @@ The encoder, the decoders and the readout are built from these layers. Parameter
 path in the model, as in `names.py`.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Layer normalisation of Nematus and of Marian, and the RMS norm of Nematus-TF."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import tensorflow as tf

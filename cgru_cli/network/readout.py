@@ -1,7 +1,5 @@
 """The readout and the output layer: from a decoder's step to the logits of the next word."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Scores of given translations, batch by batch."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ Vectors are rows; x W is the product of the input, h U that of the state. The ar
 joined, so that x W and h U are one product each. R: rows; D: width of the state.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

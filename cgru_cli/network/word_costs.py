@@ -1,7 +1,5 @@
 """The cost of each target word."""
 
-from __future__ import annotations
-
 import tensorflow as tf
 
 from .inference import with_gradient

@@ -1,7 +1,5 @@
 """The rows of the name table for recurrent cells, by unit and place."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple

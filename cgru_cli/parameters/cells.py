@@ -1,7 +1,5 @@
 """The recurrent cells of a model, in the order of computation."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import NamedTuple
 

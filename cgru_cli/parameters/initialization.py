@@ -1,7 +1,5 @@
 """The initial parameters of a new model."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .names import parameters

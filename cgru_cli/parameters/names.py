@@ -13,8 +13,6 @@ LSTM's blocks [f | i | c | o].
 Symbols are those of the DL4MT cGRU note (eq. 1-12); primes mark REC1, its first recurrence.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """A row of the name table: a parameter, and its name in each program."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum

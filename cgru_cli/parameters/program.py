@@ -4,8 +4,6 @@
 signs, and (Nematus-TF) its other beam search.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The admission of requests, the security headers of all answers, and the log."""
 
-from __future__ import annotations
-
 import hmac
 import time
 from collections.abc import Collection

@@ -1,7 +1,5 @@
 """The application: the paths and their handlers."""
 
-from __future__ import annotations
-
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request

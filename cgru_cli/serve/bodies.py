@@ -1,7 +1,5 @@
 """Reading a request within limits, and abandoning its answer when nobody waits for it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The one thread that computes: lines of all clients, in batches that they share."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time

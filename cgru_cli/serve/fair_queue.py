@@ -1,7 +1,5 @@
 """The queue of lines: clients take turns, and so do the requests of one client."""
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Hashable

@@ -1,7 +1,5 @@
 """`cgru serve`: load the models, start the engine, and answer requests until a signal."""
 
-from __future__ import annotations
-
 from ..errors import CgruError, reading
 from ..options.serve import ServeOptions
 from ..system import tensorflow_start

@@ -5,8 +5,6 @@ Source: marian-dev, `src/command/marian_server.cpp` and `TranslateService` in
 answers with that of `cgru translate`: n-best lists with `--n-best`, alignments with `--alignment`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import time

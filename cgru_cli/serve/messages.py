@@ -1,7 +1,5 @@
 """Requests and answers in JSON, as types: msgspec checks them, and `openapi` describes them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Literal, TypeVar
 

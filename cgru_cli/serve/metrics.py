@@ -1,7 +1,5 @@
 """The server's metrics, in the text format of Prometheus."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -4,8 +4,6 @@ Source: Nematus, `nematus/server.py`, `nematus/server/api/nematus_style.py` and
 `nematus/sample_client.py`. Segments are lists of words, and so are their translations.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response

@@ -1,7 +1,5 @@
 """The OpenAPI 3.1 document of the JSON protocols, derived from the types in `messages`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec import Struct

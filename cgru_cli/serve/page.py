@@ -1,7 +1,5 @@
 """The web page: files of the package, which load nothing from other sites."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from importlib.resources import files
 

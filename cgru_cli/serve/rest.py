@@ -1,7 +1,5 @@
 """The server's own protocol: `/v1/translate`, `/v1/alternatives`, `/v1/score`, `/v1/models`."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import AsyncIterator, Sequence

@@ -1,7 +1,5 @@
 """The listening server: uvicorn, which answers open requests before it stops."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import ssl

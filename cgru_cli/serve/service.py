@@ -1,7 +1,5 @@
 """The service behind all protocols: it hands lines to the engine and awaits their outcomes."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """Files that are written completely or not at all."""
 
-from __future__ import annotations
-
 import contextlib
 import contextvars
 import filecmp

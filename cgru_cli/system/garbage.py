@@ -1,7 +1,5 @@
 """Python's garbage collected by one thread of a program, when that thread chooses."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 from collections.abc import Iterator

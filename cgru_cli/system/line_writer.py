@@ -1,7 +1,5 @@
 """Writes text lines to pipes and files, for a filter that may run for days."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select

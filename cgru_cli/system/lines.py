@@ -5,8 +5,6 @@ line i of the output belongs to line i of the input, whatever characters it hold
 through file descriptors; Python's buffer of standard input is not used.
 """
 
-from __future__ import annotations
-
 import functools
 import gzip
 import io

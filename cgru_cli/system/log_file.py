@@ -1,7 +1,5 @@
 """A log file: a copy of standard error, with the time of each line."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 import time

@@ -1,7 +1,5 @@
 """Numbers in texts that people and programs write."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeVar
 

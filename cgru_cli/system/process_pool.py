@@ -1,7 +1,5 @@
 """The same work on many chunks, by several processes, with the results in order."""
 
-from __future__ import annotations
-
 import contextlib
 import multiprocessing
 import os

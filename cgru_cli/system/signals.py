@@ -1,7 +1,5 @@
 """Signals that ask the process to end; it ends at once, but cleanly."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

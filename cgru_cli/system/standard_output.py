@@ -1,7 +1,5 @@
 """Standard output and standard error that are closed, or whose disk is full."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

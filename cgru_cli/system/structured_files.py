@@ -4,8 +4,6 @@ Sizes are bounded before anything is parsed, and every error of a parser becomes
 line that names the file.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

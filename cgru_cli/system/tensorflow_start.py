@@ -1,7 +1,5 @@
 """TensorFlow started quickly and quietly, on the chosen device and number of threads."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import gc

@@ -1,7 +1,5 @@
 """Output to standard error: messages and running counts."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 import time

@@ -1,7 +1,5 @@
 """Dataclasses from JSON: msgspec checks the types, and no field may be missing or unknown."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import os

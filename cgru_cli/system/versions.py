@@ -1,7 +1,5 @@
 """Versions of cgru and of the packages that compute, and the processor's instructions."""
 
-from __future__ import annotations
-
 import importlib
 import platform
 import re

@@ -1,7 +1,5 @@
 """Reads lines in windows, cuts these into batches of similar length, and restores the order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Generic, TypeVar

@@ -3,8 +3,6 @@
 A model reads a condition as one word: a label's id, or a column for each number.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 Its ids 0 and 1 are the end of a line and the unknown word, which are not labels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

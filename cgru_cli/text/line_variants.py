@@ -1,7 +1,5 @@
 """Variants of training lines, which make a model robust: upper case, title case."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

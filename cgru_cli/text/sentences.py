@@ -1,7 +1,5 @@
 """Lines of several sentences: split before they are translated, and joined afterwards."""
 
-from __future__ import annotations
-
 from ..system.versions import installed
 
 _UNSPACED = ("zh", "ja", "th", "lo", "km", "my", "bo")  # no space stands between sentences

@@ -3,8 +3,6 @@
 For both, `join(split(words)) == words` if single spaces separate the words.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import contextlib

@@ -1,7 +1,5 @@
 """A warning for raw text given to a model of tokenised text, and the other way round."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 

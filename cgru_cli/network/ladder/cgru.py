@@ -8,8 +8,6 @@
 The cells may be any unit; an LSTM's memory goes through both.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import tensorflow as tf

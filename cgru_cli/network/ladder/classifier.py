@@ -11,8 +11,6 @@ The annotations h_i of any encoder are pooled into one vector v; p(y | x) = soft
 Word S is EOS, which is treated like the others.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import tensorflow as tf

@@ -6,8 +6,6 @@ v is a vector of numbers, such as features of a picture, or the one-hot vector o
 the deck and in Vinyals et al. 2015, the input is read once, before the first word.
 """
 
-from __future__ import annotations
-
 import tensorflow as tf
 
 from ...parameters.structure import FIRST_LABEL, Condition, Structure

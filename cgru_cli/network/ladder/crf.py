@@ -16,8 +16,6 @@ of a prefix is then that of the best tagging with this prefix, and a beam of k k
 taggings.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import tensorflow as tf

@@ -11,8 +11,6 @@ The names of its arrays are those of DL4MT's session 1. C is the last annotation
 that of the last word (EOS) forward, that of the first word backward.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import tensorflow as tf

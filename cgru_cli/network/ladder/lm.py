@@ -6,8 +6,6 @@ Its arrays and its readout are those of DL4MT's session 0. The other decoders th
 only in their first state, `conditioned` and `seq2seq`, differ from it in s_0.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import tensorflow as tf

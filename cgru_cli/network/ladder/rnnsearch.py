@@ -8,8 +8,6 @@ Their g is a maxout layer (`Activation.MAXOUT`) and their f a GRU with the reset
 first word (`DecoderStart.LAST_BACKWARD`), where the cGRU reads the mean annotation.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import tensorflow as tf

@@ -10,8 +10,6 @@ Without the previous word (`Structure.feedback`), it is the simplest decoder (th
 They reverse the source, so that its first words are nearest to the target's: `Encoder.REVERSED`.
 """
 
-from __future__ import annotations
-
 from ..encoder import Encoded
 from .lm import Beginning, LanguageModel
 

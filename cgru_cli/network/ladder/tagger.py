@@ -8,8 +8,6 @@ where h_t is the annotation of word t, or of its first piece if the word is spli
 With `--crf` a tag depends on its neighbours, see `crf`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import tensorflow as tf
