@@ -38,9 +38,10 @@ def read(
     files = Fields(program=program)
     for file in loaded:
         dumped = "compat" in file.values  # by --dump-config, unless there are keys of a program
-        by_table = files.program in ("marian", "amun") and not dumped
+        of_marian = files.program in (None, "marian", "amun")
+        by_table = files.program is not None and not dumped
         by_table = by_table or config_file.is_foreign(file, options)
-        if file.path.endswith(".json") or not by_table:
+        if (file.path.endswith(".json") and of_marian) or not by_table:
             files.override(config_file.settings(file, options, relative=relative))
         else:
             files.override(_by_table(file, command, files.program, options, relative=relative))
@@ -56,8 +57,8 @@ def _by_table(
         values = {key: value for key, value in values.items() if key not in OF_SPEED}
     elif values.keys() >= _OF_TRAINER:
         program = program or "marian"
-    amun = program == "amun" or any(key in values for key in _AMUN_KEYS)
-    theirs = table("amun" if amun else "marian", command) or Table("none", ())
+    amun = any(key in values for key in _AMUN_KEYS)
+    theirs = table("amun" if amun else program or "marian", command) or Table("none", ())
     interpolate = config_file.is_true(values.get("interpolate-env-vars"))
     fields = Fields(program=program, interpolate=interpolate)
     known = dataclasses.replace(theirs, rows=(*own(options).rows, *theirs.rows))

@@ -75,7 +75,10 @@ def table(program: str, command: str) -> Table | None:
             return Table(program, rows, settle, uncut, like_marian=True)
         case "marian", "score":
             rows, settle = marian_decode.SCORER, marian_decode.settle_scorer
-            return Table(program, rows, settle, like_marian=True)
+            return Table(program, rows, settle, {"max_length": "999"}, like_marian=True)
+        case "marian", "serve":  # in a file; models are several translations there
+            rows = [row for row in marian_decode.DECODER if row.name != "models"]
+            return Table(program, rows, marian_decode.settle_decoder, like_marian=True)
         case "amun", "translate":
             return Table(program, amun.TRANSLATE, amun.settle, {"max_length": "500"})
         case "nematus", "train":

@@ -7,6 +7,7 @@ line that names the file.
 import gzip
 import json
 import os
+import re
 import stat
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ LARGEST = 1 << 30  # bytes of any file that is read at once, after decompression
 LARGEST_CONFIGURATION = 1 << 24  # bytes of a model's JSON; real files have thousands
 LARGEST_YAML = 1 << 20  # bytes of YAML, whose parser is slow
 MOST_YAML_EVENTS = 100_000  # names, values, beginnings and ends
+_ODD_NUMBER = re.compile(r"[-+]?\d[\d_]*_[\d_]*(\.[\d_]*)?|[-+]?\d+\.\d*_[\d_]*")
 DEEPEST = 100  # levels of nested lists and mappings
 LONGEST_NUMBER = 40  # digits of a whole number
 
@@ -134,6 +136,10 @@ def _check_events(content: bytes | str) -> None:
         elif isinstance(event, yaml.ScalarEvent):
             if event.anchor:
                 scalars.add(event.anchor)
+            if not event.style and _ODD_NUMBER.fullmatch(event.value):
+                raise ValueError(
+                    f"{event.value} is a number in YAML; write it without _, or as text"
+                )
             digits = len(event.value)
             if digits > 2 * LONGEST_NUMBER and not event.value.strip("+-0123456789:_.eE"):
                 raise ValueError(f"a number of {digits} digits")

@@ -82,6 +82,8 @@ def build_training(setup: Setup, stop: StopRequest, replicas: Replicas) -> Train
     external = options.external_validation_script
     script = command_of(external, "--external-validation-script") if external else []
     reporter = build_reporter(setup, course, step, replicas)
+    if of_marian and of_marian.optimizer is None:
+        reporter.log.line("The optimizer begins anew: Marian's state of it is not known here")
     updates = course.progress.updates
     return Training(
         plan=plan,

@@ -56,7 +56,8 @@ class TrainingPlan:
                 "reproducible; give updates (u), epochs (e) or target words (t)"
             )
         limits = (*Frequency.parse_all(options.after), Frequency(options.after_epochs, "e"))
-        after = tuple(logical_epoch.limit(limit) for limit in limits if limit.every)
+        marian = options.compat == "marian"
+        after = tuple(logical_epoch.limit(one, exceeded=marian) for one in limits if one.every)
         metrics = _metrics(options, can_validate)
         if not metrics and not after and not options.dry_run:
             raise UsageError(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import os
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -80,8 +82,9 @@ class Texts:
         texts = _with_beside(texts, options)
         train = (*texts.sources, *texts.targets, *texts.beside.alignments, *texts.beside.weights)
         for path in filter(None, (*train, *(dev or ()), reference)):
-            with reading(path), open(path, "rb"):
-                pass
+            with reading(path), open(path, "rb") as file:
+                if stat.S_ISCHR(os.fstat(file.fileno()).st_mode):
+                    raise CgruError(f"{path}: is a device, which may never end; name a file")
         return texts
 
 

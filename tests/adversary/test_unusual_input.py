@@ -14,13 +14,15 @@ from cgru_cli.formats.read_model import read
 from cgru_cli.formats.shortlist import Shortlist
 from cgru_cli.formats.vocabulary_files import read_vocabulary
 from cgru_cli.options import config_file, kinds
+from cgru_cli.options.train import TrainOptions
 from cgru_cli.prep import raw_text
 from cgru_cli.score.n_best import entry
-from cgru_cli.system.structured_files import read_json, read_yaml
+from cgru_cli.system.structured_files import parse_yaml, read_json, read_yaml
 from cgru_cli.text import conditions
 from cgru_cli.text.subwords import read_codes
 from cgru_cli.text.unknown_words import read_lexicon
 from cgru_cli.text.vocabulary import Vocabulary
+from cgru_cli.train.texts import Texts
 
 
 @pytest.mark.parametrize("reader", [read, read_vocabulary])
@@ -47,6 +49,21 @@ def test_a_device_is_not_read(reader):
 @pytest.mark.parametrize("reader", [config_file.load, read_codes, read_lexicon])
 def test_a_device_without_end(reader, device):
     assert refused(reader, device, seconds=5, mebibytes=300).startswith(device)
+
+
+@pytest.mark.parametrize("number", ["1_0", "-1_0", "1_0.5", "1.0_0"])
+def test_numbers_that_only_yaml_reads(number):
+    assert f"{number} is a number in YAML" in refused(parse_yaml, f"beam-size: {number}\n", "x")
+    assert parse_yaml(f"model: '{number}'\n", "x") == {"model": number}
+    assert parse_yaml("model: 1_a\nname: m_1\n", "x") == {"model": "1_a", "name": "m_1"}
+
+
+def test_a_device_is_no_training_text(tmp_path):
+    (tmp_path / "v.json").write_text('{"eos": 0, "UNK": 1}')
+    words = [str(tmp_path / "v.json")] * 2
+    options = TrainOptions(train_sets=("/dev/urandom",) * 2, vocabularies=tuple(words))
+    message = refused(Texts.of, options, None, seconds=5, mebibytes=300)
+    assert message == "/dev/urandom: is a device, which may never end; name a file"
 
 
 @pytest.mark.parametrize("number", ["1_0", "\u0661"])

@@ -91,6 +91,27 @@ def test_what_cannot_be_honoured_or_understood_is_an_error(configured, text, not
     assert "decoder.yml" in str(error.value) and not isinstance(error.value, UsageError)
 
 
+def test_a_file_of_the_server_counts_eos(tmp_path):
+    """As in a file of the decoder, whose options it may have beside the server's."""
+    path = tmp_path / "server.yml"
+    path.write_text("models: [m.npz]\nport: 8000\nmax-length: 7\nmax-length-crop: true\n")
+    options = parsed("serve", "-c", path)
+    assert (options.max_length, options.port, options.model) == (6, 8000, ("m.npz",))
+
+
+def test_a_json_of_nematus_counts_eos_under_the_program(tmp_path):
+    path = tmp_path / "m.json"
+    path.write_text('{"maxlen": 50, "dim_word": 7, "n_words_src": 20, "n_words": 30}')
+    options = parsed("train", "--compat", "nematus", "-c", path)
+    assert (options.max_length, options.dim_emb, options.dim_vocabs) == (49, 7, (20, 30))
+    assert parsed("train", "--compat", "nematus-tf", "-c", path).max_length == 50
+
+
+def test_the_scorer_crops_where_marians_does():
+    """At 1,000 words with EOS."""
+    assert parsed("score", "--compat", "marian", "-m", "m", "-t", "a", "b").max_length == 999
+
+
 def test_the_file_that_marian_writes_of_a_training(tmp_path):
     """It holds every option; the training is Marian's then, as with --compat marian."""
     path = tmp_path / "model.npz.yml"

@@ -77,6 +77,21 @@ def test_either_program_continues_the_others_training(tmp_path, name):
     assert yaml.safe_load(Path(f"{path}.progress.yml").read_bytes())["batches"] == 201
 
 
+def test_the_log_says_where_the_optimizer_begins_anew(tmp_path):
+    if not PYMARIAN.exists():
+        pytest.skip("pymarian is not installed")
+    folder = Folder(
+        tmp_path / "all",
+        "--type nematus --layer-normalization --enc-cell gru-nematus --dec-cell gru-nematus",
+    )
+    path = tmp_path / "m.npz"
+    given = [*map(str, ["-m", path, *folder.given, "--after"])]
+    command = [PYMARIAN, "train", *given, "1u", "-w", "64", "--cpu-threads", "1", "--quiet"]
+    subprocess.run(command, check=True)
+    said = runs.trained("--compat", "marian", *given, "2u").messages
+    assert "] The optimizer begins anew: Marian's state of it is not known here\n" in said
+
+
 def test_marians_optimizer_is_written_as_it_was_read(tmp_path):
     if not PYMARIAN.exists():
         pytest.skip("pymarian is not installed")

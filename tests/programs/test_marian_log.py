@@ -30,7 +30,8 @@ RUNS = {
     "updates": "--after 100u --valid-metrics cross-entropy perplexity bleu",
     "epochs": "--after-epochs 5 --valid-metrics bleu --quiet-translation --lr-report "
     "--disp-first 2",
-    "words": "--after 20u --valid-metrics ce-mean-words --cost-type ce-mean-words",
+    "words": "--logical-epoch 10u --after-epochs 2 --valid-metrics ce-mean-words "
+    "--cost-type ce-mean-words",
 }
 
 

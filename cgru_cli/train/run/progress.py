@@ -122,11 +122,15 @@ class LogicalEpoch:
             raise UsageError(f"{' '.join(digits)}: one number of digits is expected, from 0 to 9")
         return cls(every, int(digits[0]) if digits else _EPOCH_DIGITS)
 
-    def limit(self, limit: Frequency) -> Frequency:
-        """A limit in epochs, converted to the unit of their length; other limits unchanged."""
+    def limit(self, limit: Frequency, *, exceeded: bool) -> Frequency:
+        """A limit in epochs, converted to the unit of their length; other limits unchanged.
+
+        exceeded: whether updates and words have to exceed it, as in Marian.
+        """
         if limit.unit != "e":
             return limit
-        return Frequency(limit.every * self.length.every, self.length.unit)
+        last, unit = limit.every * self.length.every, self.length.unit
+        return Frequency(math.floor(last) + 1 if exceeded and unit != "e" else last, unit)
 
     def number(self, progress: Progress) -> str:
         """The number of the current epoch in the log; whole epochs count from 1, as in Marian."""

@@ -179,8 +179,14 @@ LATER = Progress(epochs=2, updates=25, words=1500)
 def test_lengths(values, number, limit):
     epoch = LogicalEpoch.parse(values)
     assert epoch.number(LATER) == number
-    assert epoch.limit(Frequency(4, "e")) == Frequency.parse(limit)
-    assert epoch.limit(Frequency(4, "m")) == Frequency(4, "m")
+    assert epoch.limit(Frequency(4, "e"), exceeded=False) == Frequency.parse(limit)
+    assert epoch.limit(Frequency(4, "m"), exceeded=True) == Frequency(4, "m")
+
+
+def test_marian_exceeds_the_last_logical_epoch():
+    """A limit of 5 epochs of 10 updates ends pymarian's training after update 51."""
+    limit = LogicalEpoch.parse(("10u",)).limit(Frequency(5, "e"), exceeded=True)
+    assert limit == Frequency(51, "u")
 
 
 @pytest.mark.parametrize("values", [("0e",), ("5m",), ("x",), ("1e", "1.5"), ("1e", "1", "2")])
