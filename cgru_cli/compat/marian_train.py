@@ -228,6 +228,8 @@ def settle(o: Fields) -> None:
     o.take("moving_decay")
     if average:  # before version 1.2; the factor is that of the earlier weights
         o.values["exponential_smoothing"] = f"{1 - decay:.12g}"
+    if o.values.get("optimizer") == "adagrad" and o.values.get("optimizer_params") and o.program:
+        o.values["optimizer_params"] = ("0", o.values["optimizer_params"][0])  # epsilon alone
     _segmentations(o)
     settle_training(o)
     if o.program is None:  # some of Marian's options, in a file; not its defaults

@@ -63,6 +63,8 @@ def optimizer(name: str, given: Sequence[float], rate: float) -> keras.optimizer
     methods: dict[str, Any] = {"_all_reduce_sum_gradients": lambda _, pairs: pairs}
     if issubclass(kind, keras.optimizers.Adam):
         methods["update_step"] = _adam_in_one_pass
+    elif name == "adagrad":
+        methods["update_step"] = _adagrad
     return type(kind.__name__, (kind,), methods)(learning_rate=rate, **values)
 
 
@@ -88,3 +90,13 @@ def _adam_in_one_pass(
         epsilon=self.epsilon,
         grad=gradient,
     )
+
+
+def _adagrad(
+    self: Any, gradient: tf.Tensor, variable: tf.Variable, learning_rate: tf.Tensor
+) -> None:
+    """The update of Marian: epsilon is added to the root, and not below it as in Keras."""
+    squares = self._accumulators[self._get_variable_index(variable)]
+    squares.assign_add(tf.square(gradient))
+    rate = tf.cast(learning_rate, variable.dtype)
+    variable.assign_sub(rate * gradient / (tf.sqrt(squares.value) + self.epsilon))

@@ -48,11 +48,11 @@ def sgd(w, gradients, momentum=0.0):
 
 
 def adagrad(w, gradients, initial=0.0, epsilon=1e-8):
-    """Duchi et al. 2011."""
+    """Duchi et al. 2011, with Marian's epsilon."""
     squares = initial
     for g in gradients:
         squares = squares + g**2
-        w = w - RATE * g / np.sqrt(squares + epsilon)
+        w = w - RATE * g / (np.sqrt(squares) + epsilon)
     return w
 
 

@@ -25,6 +25,8 @@ CASES = {
     "reference": ["-l 0.003 --mini-batch-words-ref 100 --exponential-smoothing 0.01"],
     "smoothed": ["-l 0.003 --exponential-smoothing 0.01"],
     "sgd": ["-l 0.1 --optimizer sgd"],
+    "adagrad": ["-l 0.01 --optimizer adagrad --exponential-smoothing 0.01"],
+    "epsilon": ["-l 0.01 --optimizer adagrad --optimizer-params 1e-2"],
     "reset": [f"-l 0.003 {DECAY} --lr-decay-reset-optimizer"],
     "resumed": ["-l 0.003 --exponential-smoothing 0.01 --after 2u", "-l 0.003 "
                 "--exponential-smoothing 0.01 --no-optimizer-reload --no-restore-corpus"],
