@@ -6,9 +6,12 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 
 LONGEST = 2000  # characters of a message
+# how warnings and notes are worded; the Python interface names arguments instead of flags
+WORDING: ContextVar[Callable[[str], str]] = ContextVar("WORDING", default=str)
 _TENSORFLOW_NODE = re.compile(r"\{\{(function_)?node [^{}]*\}\}\s*")
 
 
@@ -127,12 +130,12 @@ def at(place: str) -> Iterator[None]:
 
 def warn(message: str) -> None:
     """Write `cgru: warning: MESSAGE` to standard error."""
-    write(f"cgru: warning: {one_line(message)}\n")
+    write(f"cgru: warning: {one_line(WORDING.get()(message))}\n")
 
 
 def note(message: str) -> None:
     """Write `cgru: note: MESSAGE`, which is informational, to standard error."""
-    write(f"cgru: note: {one_line(message)}\n")
+    write(f"cgru: note: {one_line(WORDING.get()(message))}\n")
 
 
 def write(text: str) -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypedDict, TypeVar, cast
 
-from ..errors import CgruError, UsageError
+from ..errors import WORDING, CgruError, UsageError
 from ..system.terminal import Progress
 from .convert import ConvertOptions
 from .flags import statements
@@ -125,7 +125,10 @@ def checked(options: type, given: Mapping[str, Any], known: Sequence[str]) -> di
             meant = f"; did you mean {near[0]}?" if near else ""
             raise UsageError(f"{name}: no such option{meant}")
         stated, default = statements(options)[name]
-        several = value if isinstance(value, list | tuple) else (value,)
+        listed = isinstance(value, list | tuple)
+        if listed and not stated.many:
+            raise UsageError(f"{name}: one value is expected, not a {type(value).__name__}")
+        several = value if listed else (value,)
         several = [os.fspath(one) if isinstance(one, os.PathLike) else one for one in several]
         if value is not None or default is not None:
             try:
@@ -143,11 +146,15 @@ _FLAG = re.compile(r"cgru [a-z]+ [^);,]*|(?<![\w-])--[a-z][\w-]*")
 
 @contextlib.contextmanager
 def in_python() -> Iterator[None]:
-    """Let messages of CgruError from the block name arguments of Python instead of flags."""
+    """Let errors, warnings and notes of the block name arguments of Python instead of flags."""
+    before = WORDING.get()
+    WORDING.set(functools.partial(_FLAG.sub, _argument))
     try:
         yield
     except CgruError as error:
         raise type(error)(_FLAG.sub(_argument, str(error))) from error.__cause__
+    finally:
+        WORDING.set(before)  # not reset: a generator may end in another context
 
 
 def _argument(found: re.Match[str]) -> str:

@@ -131,9 +131,8 @@ class TranslateOptions(FilterOptions):
 
     channel_model: str | None = channel_option(
         "--channel-model MODEL: translation model of the reverse direction: rank translations y "
-        "of x by the sum, weighted by --weights, of log p(y|x), log p(x|y) by this model and log "
-        "p(y) by --lm",
-        needs="--lm",
+        "of x by the sum, weighted by --weights, of log p(y|x), log p(x|y) by this model and, if "
+        "--lm is given, log p(y) by it",
         excludes="--output-sampling",
     )
     lm: str | None = channel_option(
@@ -146,7 +145,7 @@ class TranslateOptions(FilterOptions):
         "probable continuations of each hypothesis; if not given, only the finished hypotheses "
         "are ranked",
         whole(1, 1000),
-        needs="--channel-model",
+        needs="--channel-model and --lm",
     )
 
     unk_replace: bool = word_option(

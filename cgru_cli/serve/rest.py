@@ -9,7 +9,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from ..errors import CgruError
+from ..errors import CgruError, UsageError
 from ..output.hypothesis import Hypothesis
 from ..output.layout import EOS
 from ..score.pairs.ensemble_scorer import ScoredPair
@@ -74,7 +74,8 @@ class Rest:
         try:
             sentences = model.sentences(language if isinstance(language, str) else "")
         except CgruError as error:
-            raise Refusal(501, str(error)) from None
+            status = 400 if isinstance(error, UsageError) else 501
+            raise Refusal(status, f"split_sentences: {error}") from None
         texts = [[sentences.split(line) for line in text.split("\n")] for text in asked.texts]
         every = [Line(one, avoided=asked.avoid) for text in texts for line in text for one in line]
         done = iter(await answered(request, self._service, kind, every))

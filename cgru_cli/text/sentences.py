@@ -1,5 +1,8 @@
 """Lines of several sentences: split before they are translated, and joined afterwards."""
 
+import re
+
+from ..errors import UsageError
 from ..system.versions import installed
 
 _UNSPACED = ("zh", "ja", "th", "lo", "km", "my", "bo")  # no space stands between sentences
@@ -11,10 +14,13 @@ class Sentences:
     def __init__(self, source: str, target: str = ""):
         """source, target: codes of languages, "" for an unknown one.
 
-        Raises CgruError if sentencex is not installed.
+        Raises CgruError if sentencex is not installed, UsageError for what is no code. sentencex
+        does not list its languages; it splits those without rules as English.
         """
+        self._language = source.partition("-")[0].lower() or "en"
+        if not re.fullmatch("[a-z]{2,3}", self._language):
+            raise UsageError(f"{source}: not the code of a language in ISO 639, such as de")
         self._segment = installed("sentencex", "sentences").segment
-        self._language = source or "en"
         self._between = "" if target.partition("-")[0] in _UNSPACED else " "
 
     def split(self, line: str) -> list[str]:

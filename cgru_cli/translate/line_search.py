@@ -34,6 +34,7 @@ class LineSearch:
         from ..search.ensemble import Ensemble
 
         stepped = plan.channel.stepped if plan.channel else []
+        self.direct = models
         models, weights = [*models, *stepped], (*plan.weights, *(0.0 for _ in stepped))
         self.models = models
         self.networks = [take_over(loaded.model, plan.options.precision) for loaded in models]

@@ -6,6 +6,7 @@ other model gets text and splits it itself.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class NoisyChannel:
-    """A channel model and a language model, which score the translations of the direct models.
+    """A channel model, and a language model if given, that score the direct models' translations.
 
     They rank the extensions of hypotheses in each step of the beam, or the finished hypotheses. In
     a beam the language model is recurrent and has the direct models' target vocabulary.
@@ -51,7 +52,7 @@ class NoisyChannel:
         weights: Sequence[float],
         settings: SearchSettings,
     ):
-        """Read the two models that the options name. models: the direct ones, with their reading;
+        """Read the models that the options name. models: the direct ones, with their reading;
         weights: those of the channel model and the language model.
 
         Raises CgruError for models of the wrong kind, or whose words cannot be mapped.
@@ -73,9 +74,15 @@ class NoisyChannel:
         self._channel_scores = _ForcedDecoding(channel, options)
         self.stepped: list[LoadedModel] = []  # a language model in every step of the beam
         self._lm_words: Callable[[str, int], list[str]] | None = None
+        self._has_lm = options.lm is not None
+        if not self._has_lm:
+            self._lm_scores: Callable[[Sequence[Sequence[str]]], np.ndarray] = lambda texts: (
+                np.zeros(len(texts))
+            )
+            return
         lm = _language_model(options, direct)
         if isinstance(lm, NGrams):
-            self._lm_scores: Callable[[Sequence[Sequence[str]]], np.ndarray] = lm.log_probs
+            self._lm_scores = lm.log_probs
             return
         if its := own("--lm", lm, [(lm.target, direct.target)]):
             self._lm_words = functools.partial(lm.target_words, reading=its)
@@ -84,6 +91,12 @@ class NoisyChannel:
         else:
             forced = _ForcedDecoding(lm, options)
             self._lm_scores = lambda texts: forced([[]] * len(texts), texts)
+
+    def following(self, settings: SearchSettings) -> NoisyChannel:
+        """The same models with other settings of the search."""
+        other = copy.copy(self)
+        other._sum = self._sum._replace(settings=settings)
+        return other
 
     @property
     def within_beam(self) -> bool:
@@ -148,7 +161,8 @@ class NoisyChannel:
         alpha = self._sum.settings.normalize
         direct = hypothesis.model_scores[: self._members]
         features = [(f"F{i}", score / length**alpha) for i, score in enumerate(direct)]
-        features += [("Channel", channel / source_length**alpha), ("LM", lm / source_length**alpha)]
+        features += [("Channel", channel / source_length**alpha)]
+        features += [("LM", lm / source_length**alpha)] if self._has_lm else []
         total = self._sum.total(hypothesis.score, channel, lm, length, source_length)
         return hypothesis._replace(total=total, model_scores=direct, features=features)
 

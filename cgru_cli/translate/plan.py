@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import CgruError, UsageError
+from ..errors import CgruError, UsageError, at
 from ..formats.loaded_model import (
     LoadedModel,
     Reading,
@@ -86,7 +86,9 @@ class SearchPlan:
             with_alignment=bool(attends),
         )
         self.channel: NoisyChannel | None = None
-        if channel_weights:
+        if base and base.channel:
+            self.channel = base.channel.following(self.settings)
+        elif channel_weights:
             self.channel = NoisyChannel(
                 options, models, self.reading, channel_weights, self.settings
             )
@@ -159,7 +161,8 @@ def _sentences(language: str | None, models: Sequence[LoadedModel]) -> Sentences
         if not loaded.reads_words or len(loaded.sources) > 1:
             raise UsageError(f"--split-sentences: {loaded.model.path} reads no plain source text")
     source, target = models[0].languages or ("", "")
-    return Sentences(source if language == "auto" else language, target)
+    with at("--split-sentences"):
+        return Sentences(source if language == "auto" else language, target)
 
 
 def ranking(
@@ -224,10 +227,11 @@ def _weights(
         return ensemble_weights(options.weights, options.model, sums=sums), ()
     if not options.weights:
         return ensemble_weights((), options.model, sums=sums), (1.0, 1.0)
-    every = model_weights(options.weights, (*options.model, options.channel_model, str(options.lm)))
+    lm = [options.lm] if options.lm else []
+    every = model_weights(options.weights, (*options.model, options.channel_model, *lm))
     if not any(every[:count]):
         raise UsageError("--weights: those of the models that translate are zero")
-    return every[:count], every[count:]
+    return every[:count], (*every[count:], 1.0)[:2]
 
 
 def _limit(

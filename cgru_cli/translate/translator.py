@@ -167,26 +167,21 @@ class Translator:
             raise UsageError(f"n_best: a whole number from 1 to 1000 is expected, not {n_best!r}")
         given = checked(TranslateOptions, options, [*SearchKeywords.__annotations__])
         search = self._search
-        if search.plan.channel:
-            if given or more["force_decode"] or len(more) > 1:
-                raise UsageError("a noisy channel takes its options when the Translator is made")
-            return search
         given |= {"n_best": n_best is not None, **more}
         asked = dataclasses.replace(search.plan.options, **given)
-        plan = SearchPlan(asked, search.models, search.plan)
+        plan = self._planned(SearchPlan(asked, search.direct, search.plan))
         if n_best is not None and n_best > plan.settings.beam_size:
             if given.get("beam_size"):
                 raise UsageError(f"n_best {n_best}: more than beam_size, {given['beam_size']}")
-            asked = dataclasses.replace(asked, beam_size=n_best)
-            plan = SearchPlan(asked, search.models, search.plan)
-        return search.following(self._planned(plan))
+            plan.settings = dataclasses.replace(plan.settings, beam_size=n_best)
+        return search.following(plan)
 
     def __reduce__(self) -> tuple:
         return self._arguments.reduced(Translator)
 
     def __repr__(self) -> str:
-        plan, models = self._search.plan, self._search.models[: len(self._search.plan.weights)]
-        shown = ", ".join(one.described for one in models)
+        plan = self._search.plan
+        shown = ", ".join(one.described for one in self._search.direct)
         beam_size, precision = plan.settings.beam_size, plan.options.precision
         return f"Translator({shown}; {precision}, beam_size={beam_size})"
 

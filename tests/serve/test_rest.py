@@ -281,6 +281,8 @@ def test_texts_of_several_sentences(web, translator, monkeypatch):
     for more in ({"n_best": 2}, {"alignment": True}, {"stream": True}, {"prefixes": ["a", "", ""]}):
         asked = json.dumps({"texts": texts, "split_sentences": True, **more})
         refused(web, "/v1/translate", asked, 400, "split_sentences", next(iter(more)))
+    asked = json.dumps({"texts": texts, "split_sentences": "German"})
+    refused(web, "/v1/translate", asked, 400, "split_sentences: German: not the code")
     monkeypatch.setitem(sys.modules, "sentencex", None)
     asked = json.dumps({"texts": texts, "split_sentences": True})
     refused(web, "/v1/translate", asked, 501, "sentencex is not installed")

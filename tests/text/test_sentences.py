@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from cgru_cli.errors import CgruError
+from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.text.sentences import Sentences
 
 
@@ -21,7 +21,8 @@ def test_without_the_package(monkeypatch):
         ("", "One sentence", ["One sentence"]),
         ("de", "Er kam am 3. Mai.  Gut!", ["Er kam am 3. Mai.", "Gut!"]),
         ("zh", "你好。再见。", ["你好。", "再见。"]),
-        ("xx", "A. B", ["A. B"]),
+        ("de-AT", "Er kam am 3. Mai.", ["Er kam am 3. Mai."]),
+        ("xx", "Er kam am 3. Mai.", ["Er kam am 3.", "Mai."]),  # as English
         ("en", "", [""]),
         ("en", "   ", ["   "]),
         ("en", " Hello there .  How are you ? ", ["Hello there .", "How are you ?"]),
@@ -30,6 +31,12 @@ def test_without_the_package(monkeypatch):
 def test_sentences(language, line, sentences):
     pytest.importorskip("sentencex")
     assert Sentences(language).split(line) == sentences
+
+
+@pytest.mark.parametrize("code", ["German", "d", "en,de"])
+def test_what_is_no_code_is_refused(code):
+    with pytest.raises(UsageError, match=f"^{code}: not the code of a language in ISO 639"):
+        Sentences(code)
 
 
 @pytest.mark.parametrize(

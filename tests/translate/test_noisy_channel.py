@@ -138,9 +138,13 @@ def test_the_list_is_that_of_the_direct_model_in_another_order(models, translate
         translator = Translator(direct, **options)
         assert [one.text for one in translator.translate(LINES)] == best
         two = translator.translate(LINES[0], n_best=2)
+        narrow = {**options, "beam_size": 2, "normalize": 0.5}
+        made = Translator(direct, **narrow).translate(LINES, avoid=["B"])
+        called = translator.translate(LINES, beam_size=2, normalize=0.5, avoid=["B"])
+        wide = translator.translate(LINES[0], n_best=9)
     assert [one.text for one in two] == [entry[1] for entry in ranked[:2]]
-    with pytest.raises(UsageError, match="a noisy channel takes its options when the Translator"):
-        translator.translate(LINES, beam_size=2)
+    assert [(one.text, one.total) for one in called] == [(one.text, one.total) for one in made]
+    assert not any("B" in one.tokens for one in called) and len(wide) == 9
     alone = translate(*asked, "--weights", 1, 0, 0, "-n", 1)
     assert alone == translate("-m", direct, "-k", 6, "-n", 1)
 
@@ -161,6 +165,18 @@ def test_wide_beam_with_many_candidates_equals_ranking_at_the_end(models, transl
         assert features(["", "", run[0][key][0]]) == pytest.approx(
             features(["", "", run[1][key][0]]), abs=1e-4
         )
+
+
+def test_without_a_language_model(models, translate):
+    direct, channel, lm = models
+    asked = ["-m", direct, "--channel-model", channel, "--n-best"]
+    both = translate(*asked, "--lm", lm, "--weights", 1, 0.4, 0)
+    alone = translate(*asked, "--weights", 1, 0.4)
+    assert [(e[0], e[1], e[3]) for e in alone] == [(e[0], e[1], e[3]) for e in both]
+    assert [list(features(e).items()) for e in alone] == [
+        list(features(e).items())[:2] for e in both
+    ]
+    assert alone != translate(*asked)
 
 
 def test_tuned_weights_apply_to_the_sum(models, translate, tmp_path):
@@ -234,8 +250,8 @@ def refused(tmp_path, *arguments):
 
 def test_models_of_another_kind_are_refused(models, tmp_path):
     direct, channel, lm = models
-    assert "--channel-model needs --lm" in refused(
-        tmp_path, "-m", direct, "--channel-model", channel
+    assert "--channel-candidates needs --lm" in refused(
+        tmp_path, "-m", direct, "--channel-model", channel, "--channel-candidates", 2
     )
     assert "--lm needs --channel-model" in refused(tmp_path, "-m", direct, "--lm", lm)
     asked = ["-m", direct, "--channel-model"]

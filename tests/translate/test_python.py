@@ -113,6 +113,7 @@ def test_invalid_arguments_are_usage_errors(path, translator, scorer, tmp_path):
         (lambda: Translator(path, output="file"), "output: no such option"),
         (lambda: Translator(path, beam_size=0), "beam_size: 0: a whole number from 1 to 1,000"),
         (lambda: Translator(path, beam_size="many"), "beam_size: many: a whole number"),
+        (lambda: Translator(path, avoid=["A"]), "avoid: one value is expected, not a list"),
         (lambda: Translator(path, precision="half"), "precision: half: one of float32"),
         (lambda: Translator(path, allow_unk=True, suppress_unk=True), "allow_unk=True and supp"),
         (lambda: Translator([]), "models: an empty list"),
@@ -159,7 +160,7 @@ def test_long_lines_are_cut_with_a_warning(path, capsys):
     short = Translator(path, max_length=2, beam_size=1)
     cut, same = short.translate(["a b c", "a b"])
     assert cut.text == same.text
-    assert "cut to --max-length 2" in capsys.readouterr().err
+    assert "cut to max_length 2" in capsys.readouterr().err
 
 
 def test_words_and_text(translator):

@@ -69,6 +69,8 @@ def test_what_does_not_go_with_it(model, tmp_path):
         assert other in flag.excludes
         outcome = run("-m", model, "--split-sentences", "en", other, text="a\n")
         one_line(outcome, 2, f"--split-sentences and {other} exclude each other")
+    outcome = run("-m", model, "--split-sentences", "german", text="a\n")
+    one_line(outcome, 2, "--split-sentences: german: not the code of a language")
     factored = write_model(tmp_path / "f", source_vocabularies=(8, 8), source_embeddings=(3, 4))
     vocabulary = [str(tmp_path / "f" / name) for name in ("src.json", "src.json", "trg.json")]
     outcome = run("-m", factored, "--split-sentences", "-v", *vocabulary, text="a|a\n")
