@@ -60,6 +60,8 @@ class LoadedModel:
     model: Model
     sources: list[Vocabulary] = field(repr=False)
     target: Vocabulary = field(repr=False)
+    # the watchers of texts, by how these are read; each warns once
+    _watched: dict[tuple[bool, bool], Tokenisation] = field(default_factory=dict, init=False)
 
     def with_arrays(self, arrays: Mapping[str, np.ndarray]) -> LoadedModel:
         """The same model with other weights, by their DL4MT/Nematus names."""
@@ -149,11 +151,6 @@ class LoadedModel:
             way = (reading.to_pieces, preprocessing is None)
             lines.tokenisation = self._watched.setdefault(way, Tokenisation(alone, knows))
         return lines
-
-    @functools.cached_property
-    def _watched(self) -> dict[tuple[bool, bool], Tokenisation]:
-        """The watchers of texts, by how these are read; each warns once."""
-        return {}
 
     def target_words(self, line: str, number: int, reading: Reading) -> list[str]:
         """The words of a target line (counted from 0), in reading order.

@@ -65,7 +65,7 @@ def _unit(stored: Mapping[str, StoredArray], parts: Sequence[str], declared: Uni
         if 2 * of_lstm > len(matrices):
             return Unit.LSTM
         # only the configuration tells their functions apart
-        return declared if declared is not None and declared.is_plain else Unit.TANH
+        return declared if declared in (Unit.RELU, Unit.SIGMOID) else Unit.TANH
     return Unit.GRU
 
 

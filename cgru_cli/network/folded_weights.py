@@ -24,7 +24,9 @@ class FoldedWeights:
         tensor = tf.convert_to_tensor(value, tf.float32)
         scale = f"{path}_wns"
         if scale in self._arrays:
-            tensor = weight_norm(tensor, tf.convert_to_tensor(self._arrays[scale][1]))
+            square = tf.reduce_sum(tensor * tensor, axis=0, keepdims=True)
+            divisor = tf.convert_to_tensor(self._arrays[scale][1])
+            tensor /= tf.sqrt(square + NEMATUS_EPSILON) * divisor  # as in Nematus-Theano
         if self.structure.old_dropout is not None:
             tensor = tensor * self._kept(parameter)
         return tensor
@@ -69,8 +71,3 @@ class FoldedWeights:
             bias = self[f"{path}_lnb"] if kind is Normalization.NEMATUS else None
             return Norm(kind, self[f"{path}_lns"], bias)
         return None
-
-
-def weight_norm(W: tf.Tensor, scale: tf.Tensor) -> tf.Tensor:
-    """Columns of W divided by their norm and by the scale, as in Nematus-Theano."""
-    return W / (tf.sqrt(tf.reduce_sum(W * W, axis=0, keepdims=True) + NEMATUS_EPSILON) * scale)

@@ -134,20 +134,16 @@ def _attributes() -> dict[str, AttrValue]:
     def types(*each: Any) -> AttrValue:
         return AttrValue(list=AttrValue.ListValue(type=each))
 
-    no = AttrValue(b=False)
     return {
         "Tdevice_inputs": types(unsigned, signed, real),
         "Thost_inputs": types(*[real] * 4),
         "Tdevice_outputs": types(real),
-        "Thost_outputs": types(),
         "T1": AttrValue(type=unsigned),
         "T2": AttrValue(type=signed),
         "Tbias": AttrValue(type=real),
         "U": AttrValue(type=real),
         "Tout": AttrValue(type=real),
-        "transpose_a": no,
-        "transpose_b": no,
-        "is_bias_const": no,
+        "is_bias_const": AttrValue(b=False),
         "fused_ops": AttrValue(list=AttrValue.ListValue(s=[b"BiasAdd", b"Dequantize"])),
         "input_quant_mode": mode,
         "output_quant_mode": mode,

@@ -113,11 +113,6 @@ class Unit(StrEnum):
     RELU = "relu"
     SIGMOID = "sigmoid"
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether the unit is plain, h' = phi(x W + h U + b), whatever the function phi."""
-        return self in (Unit.TANH, Unit.RELU, Unit.SIGMOID)
-
 
 class Encoder(StrEnum):
     """How the encoder's levels read."""

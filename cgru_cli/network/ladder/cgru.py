@@ -15,11 +15,12 @@ import tensorflow as tf
 from ...parameters.cell_names import input_arrays, state_arrays
 from ...parameters.cells import base_cells
 from ..attention import Attention, AttentionLayer, Memory, Place
-from ..encoder import Encoded
 from ..layers import Layers, Transition
 from ..products import Products
+from ..scan import ScanCell
 from ..units import Recurrent
-from .levels import Levels, Recurrence, States, alike
+from .levels import Levels, Recurrence, States
+from .rnnsearch import RNNSearch
 
 
 class Conditional(NamedTuple):
@@ -42,8 +43,8 @@ class Conditional(NamedTuple):
         return Recurrence(top, c.readout, alignment), new
 
 
-class ConditionalGRU:
-    """The decoder of `cgru`."""
+class ConditionalGRU(RNNSearch):
+    """The decoder of `cgru`; its memory and s_0 are those of `rnnsearch`."""
 
     def __init__(self, layers: Layers):
         self.structure = layers.structure
@@ -55,15 +56,7 @@ class ConditionalGRU:
         )
         self.levels = Levels.of(layers, transitions)
 
-    def memory(self, encoded: Encoded, search: bool) -> Memory:
-        """Everything that attention needs from the source."""
-        return self.attention.memory(encoded, search)
-
-    def start(self, memory: Memory) -> States:
-        """s_0, the same at every level."""
-        return alike(self.structure, memory.start)
-
-    def cell(self, memory: Memory, place: Place | None) -> Conditional:
+    def cell(self, memory: Memory, place: Place | None) -> ScanCell:
         """The decoder's cell over a batch; without a place, a row is a sentence."""
         return Conditional(
             self.first,

@@ -18,6 +18,7 @@ from ..attention import Attention, AttentionLayer, Memory, Place
 from ..encoder import Encoded
 from ..layers import Layers
 from ..products import Products
+from ..scan import ScanCell
 from ..units import Recurrent, Sums
 from .levels import Levels, Recurrence, States, alike
 
@@ -62,7 +63,7 @@ class RNNSearch:
         """s_0, the same at every level."""
         return alike(self.structure, memory.start)
 
-    def cell(self, memory: Memory, place: Place | None) -> Searching:
+    def cell(self, memory: Memory, place: Place | None) -> ScanCell:
         """The decoder's cell over a batch; without a place, a row is a sentence."""
         return Searching(
             self.state_product,
