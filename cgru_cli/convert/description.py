@@ -9,6 +9,7 @@ from ..errors import CgruError
 from ..formats import model_vocabularies
 from ..formats.model import Model
 from ..parameters.structure import WITHOUT_FEEDBACK, Condition, Structure, Type
+from ..system.terminal import table
 
 _DECODER = """
     decoder target_embedding deep_context tied_output shared_embeddings readout_activation mixture
@@ -85,8 +86,7 @@ def as_text(description: dict, arrays: bool) -> str:
         for array in description["arrays"]:
             shape = " x ".join(map(str, array["shape"]))
             rows.append(("array", f"{array['name']:<24} {shape:<14} {array['symbol']}"))
-    width = max(len(name) for name, _ in rows)
-    return "".join(f"{name:<{width}}  {value}\n" for name, value in rows)
+    return table(rows)
 
 
 def shown(value: object) -> str:

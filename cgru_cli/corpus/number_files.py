@@ -22,7 +22,7 @@ def mapped(path: Path, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
     return np.frombuffer(content, dtype).reshape(shape)
 
 
-def file_digest(path: Path) -> str:
+def file_digest(path: str | os.PathLike[str]) -> str:
     """SHA-256 of a file's bytes, in hexadecimal."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

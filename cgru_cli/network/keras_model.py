@@ -13,6 +13,7 @@ import tensorflow as tf
 from ..parameters.initialization import initial_arrays
 from ..parameters.names import parameters
 from ..parameters.structure import Structure
+from ..system.terminal import table
 from .forced_decoding import force_decode
 from .network import Network
 
@@ -92,14 +93,9 @@ class RecurrentModel(keras.Model):
             for row in parameters(self.structure)
             for count in [f"{math.prod(row.size(self.structure)):,}"]
         ]
-        rows = [("array", "name", "shape", "parameters"), *rows]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        ]
         title = f"{self.structure.type.value}: {self.count_params():,} parameters"
-        (print_fn or print)("\n".join([title, *lines]))
+        text = table([("array", "name", "shape", "parameters"), *rows]).removesuffix("\n")
+        (print_fn or print)(f"{title}\n{text}")
 
     def network(self) -> Network:
         """The computation on the variables' current values; it is differentiable.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
+from ..corpus.number_files import file_digest
 from ..errors import CgruError, reading
 from ..system.lines import byte_lines
 
@@ -34,8 +34,8 @@ def check(path: str | os.PathLike[str]) -> None:
 
 def sha256(path: str | os.PathLike[str]) -> str:
     """SHA-256 of a file's bytes, in hexadecimal."""
-    with reading(path), open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    with reading(path):
+        return file_digest(path)
 
 
 def read_lines(path: str | os.PathLike[str]) -> Iterator[bytes]:

@@ -1,9 +1,9 @@
-"""Output to standard error: messages and running counts."""
+"""Output for people: messages and running counts on standard error, and tables."""
 
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from ..errors import write
@@ -22,6 +22,13 @@ def tell(message: str, quiet: bool = False) -> None:
     """Write the line `cgru: MESSAGE`, unless quiet."""
     if not quiet:
         write(f"cgru: {message}\n")
+
+
+def table(rows: Collection[Sequence[str]]) -> str:
+    """Lines with columns as wide as their widest cell."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(map(str.ljust, row, widths)).rstrip(" ") for row in rows)
+    return "".join(f"{line}\n" for line in lines)
 
 
 class ProgressCounter:

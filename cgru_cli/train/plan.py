@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import hashlib
 from dataclasses import dataclass
 from os.path import isfile
 from typing import Any
 
+from ..corpus.number_files import file_digest
 from ..errors import UsageError, reading
 from ..options.flags import flag
 from ..options.model import LABELLING
@@ -138,8 +138,8 @@ def options_of_all_workers(options: TrainOptions) -> dict[str, Any]:
         checkpoint = f"{prior}.data-00000-of-00001"
         path = checkpoint if isfile(checkpoint) else prior
         check_no_pipe(path)
-        with reading(prior), open(path, "rb") as file:
-            same["prior"] = hashlib.file_digest(file, "sha256").hexdigest()
+        with reading(prior):
+            same["prior"] = file_digest(path)
     return same
 
 

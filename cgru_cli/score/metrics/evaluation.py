@@ -14,6 +14,7 @@ from ...errors import CgruError, UsageError
 from ...options.score import LABEL_METRICS, ScoreOptions
 from ...system.line_writer import LineWriter
 from ...system.lines import LineReader
+from ...system.terminal import table
 from ..plan import ScorePlan
 from .labels import LabelMetric, check_lines, confusion
 
@@ -119,12 +120,12 @@ def _one_system(
         return _json(objects[0] if len(objects) == 1 else objects)
     longest = max(text.index(" = ") for text in texts)
     text = "".join(f"{' ' * (longest - text.index(' = '))}{text}\n" for text in texts)
-    table = [["reference \\ given", *labels]]
-    table += [[label, *map(str, row)] for label, row in zip(labels, counts, strict=True)]
+    matrix = [["reference \\ given", *labels]]
+    matrix += [[label, *map(str, row)] for label, row in zip(labels, counts, strict=True)]
     if options.format == "markdown":
-        text, confused = _markdown(rows), _markdown(table)
+        text, confused = _markdown(rows), _markdown(matrix)
     else:
-        confused = _table(table)
+        confused = table(matrix)
     return f"{text}\n{confused}" if labels else text
 
 
@@ -151,7 +152,7 @@ def _several_systems(
         )
     if options.format == "markdown":
         return _markdown(rows) + "\n" + "".join(f"- {note}\n" for note in notes)
-    return _table(rows) + "".join(f"{line}\n" for line in ("", *notes))
+    return table(rows) + "".join(f"{line}\n" for line in ("", *notes))
 
 
 def _alone(
@@ -214,16 +215,6 @@ def _cell(score: Mapping[str, float], width: int) -> str:
     if "p" in score:
         text += f" p = {score['p']:.4f}{'*' if score['p'] < 0.05 else ''}"
     return text
-
-
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    """Columns as wide as their widest cell."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = (
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip(" ")
-        for row in rows
-    )
-    return "".join(f"{line}\n" for line in lines)
 
 
 def _json(value: Any) -> str:
