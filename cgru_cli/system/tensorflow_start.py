@@ -149,9 +149,9 @@ def _check_addresses() -> None:
 def _keep_compiled() -> None:
     """Set XLA's persistent cache, in the user's cache folder, unless one is set."""
     flags = os.environ.get("TF_XLA_FLAGS", "")
-    if "persistent_cache" in flags:
-        return
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    if "persistent_cache" in flags or not os.path.isabs(home):  # of a user without a home
+        return
     folder = os.path.join(home, "cgru", "xla")
     with contextlib.suppress(OSError):
         os.makedirs(folder, exist_ok=True)  # TensorFlow does not

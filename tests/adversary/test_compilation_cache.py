@@ -1,5 +1,8 @@
 """Truncated files of XLA's cache are removed before XLA crashes on them."""
 
+import os
+import pwd
+
 import pytest
 
 from cgru_cli.system import tensorflow_start
@@ -21,6 +24,18 @@ def test_every_truncation(tmp_path):
 def test_a_file_that_is_not_a_message(tmp_path, content):
     (tmp_path / "x.pb").write_bytes(content)
     assert not tensorflow_start._is_complete(str(tmp_path / "x.pb"))
+
+
+def test_a_user_without_a_home_has_no_cache(tmp_path, monkeypatch):
+    """As in a container with --user 12345: there is no HOME and no entry in passwd."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("TF_XLA_FLAGS", "")
+    monkeypatch.setattr(pwd, "getpwuid", {}.__getitem__)
+    tensorflow_start._keep_compiled()
+    assert not list(tmp_path.iterdir())
+    assert not os.environ["TF_XLA_FLAGS"]
 
 
 def test_only_truncated_files_are_removed(tmp_path, monkeypatch):

@@ -1,7 +1,10 @@
 """Sub-words: learned as published, split as by hand, and joined again."""
 
 import base64
+import codecs
 import io
+import json
+import random
 import re
 import sys
 from collections import Counter
@@ -11,9 +14,11 @@ import pytest
 import sentencepiece
 from hypothesis import given
 from hypothesis import strategies as st
+from subword_nmt import apply_bpe
 
 from cgru_cli.errors import CgruError
 from cgru_cli.text import subwords
+from cgru_cli.text.pipeline import PipelineSettings, Preprocessing
 from cgru_cli.text.subwords import (
     Codes,
     Pieces,
@@ -60,6 +65,39 @@ def merged(word, text):
 @given(st.text(st.sampled_from("lowernistdahcm"), min_size=1, max_size=12))
 def test_codes_split_as_defined(word):
     assert Codes(MERGES, "codes").split(word) == merged(word, MERGES)
+
+
+DAMAGE = ["\n", " ", "\r\n", "\r", "\x85", "\u2028", "\f", "\xa0", "\t", "#version: 0.1\n", "\0"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_damaged_codes_are_refused_or_split_as_subword_nmt_does(seed, tmp_path):
+    """Of a file of codes, and of those in a preprocess.json."""
+    draw = random.Random(seed)
+    text = learn_codes(Counter("lower lowest newer wider low low new ".split()), 12)
+    for _ in range(draw.choice([1, 2, 5])):
+        place = draw.randrange(len(text))
+        middle = draw.choice([*DAMAGE, text[max(0, place - 9) : place]])
+        text = text[:place] + middle + text[place + draw.choice([0, 0, 1, 9]) :]
+    path, stored = tmp_path / "codes", tmp_path / "preprocess.json"
+    path.write_text(text, newline="")
+    settings = PipelineSettings(subwords="subword-nmt", pieces=True)
+    values = Preprocessing(settings, (), ("#version: 0.2\na b\n",)).as_json()
+    stored.write_text(json.dumps(values | {"subword_models": [text]}))
+    words = "lower lowest newer wider low new tower"
+    with codecs.open(path, encoding="utf-8") as file:  # as its program does
+        try:
+            expected = apply_bpe.BPE(file).process_line(words).split()
+        except (SystemExit, ValueError):
+            expected = None
+    for split in (
+        lambda: Codes(subwords.read_codes(str(path)), "codes").split(words),
+        lambda: Preprocessing.read(stored).apply(words).split(),
+    ):
+        try:
+            assert split() == expected
+        except CgruError as error:
+            assert str(error).isprintable()
 
 
 @given(LINES)
