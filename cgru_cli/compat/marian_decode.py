@@ -62,8 +62,12 @@ def _summary(values: tuple[str, ...]) -> Values:
 
 
 def _sampling(values: tuple[str, ...]) -> Values:
-    """`full 1.0`, or `topk K T` for the K most probable words, or T alone."""
-    return {"output_sampling": " ".join(values)}
+    """Kind, number and temperature; Marian has defaults for the number."""
+    kind, *numbers = values
+    default = {"topk": "10", "nucleus": "0.9", "epsilon": "0.02"}.get(kind)
+    if kind in ("0", "1"):  # a switch in earlier versions
+        return {"output_sampling": "full"} if kind == "1" else {}
+    return {"output_sampling": " ".join([kind, *(numbers or filter(None, [default]))])}
 
 
 _COMMON = (

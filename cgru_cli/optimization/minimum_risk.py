@@ -15,9 +15,9 @@ import numpy as np
 from ..corpus.batches import Batch, grid_length
 from ..network.keras_model import RecurrentModel
 from ..parameters.structure import EOS_ID
+from ..search.beam import shrinking_beam
 from ..search.ensemble import Ensemble
 from ..search.hypotheses import SearchBatch
-from ..search.sampling import sample
 from ..search.settings import Sampling, SearchSettings
 from ..text.vocabulary import Vocabulary
 from .objective import Candidates, Examples
@@ -80,20 +80,17 @@ class Sampler:
             self._decoder.begin([(batch.source[:count], batch.source_mask[:count])]),
             lengths.tolist(),
             [int(a * length) + b for length in lengths],
+            lines=numbers,
         )
-        drawn = sample(
-            begun,
-            SearchSettings(beam_size=self._risk.samples),
-            Sampling(seed=self._seed),
-            list(numbers),
-        )
+        sampling = SearchSettings(self._risk.samples, sampling=Sampling(seed=self._seed))
+        drawn = dict(shrinking_beam([begun], sampling))
         references = [
             row[: int(mask.sum())].tolist()
             for row, mask in zip(batch.target[:count], batch.target_mask[:count], strict=True)
         ]
         lists = [
-            self._distinct(reference, [result.words.tolist() for result in results])
-            for reference, results in zip(references, drawn, strict=True)
+            self._distinct(reference, [result.words.tolist() for result in drawn[number]])
+            for number, reference in enumerate(references)
         ]
         return [
             self._part(batch, masks, lists, slice(start, min(start + together, count)))

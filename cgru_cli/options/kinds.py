@@ -98,23 +98,37 @@ def frequencies(text: str) -> tuple[tuple[int | float, ProgressUnit], ...]:
 LENGTH_POWER = Bounds(least=0, most=10)  # of length normalisation
 TEMPERATURE = Bounds(above=0, most=1000)
 TOP = Bounds(least=1, most=10_000_000)
+NUCLEUS = Bounds(above=0, most=1)
+EPSILON = Bounds(least=0, most=1)
 WEIGHT = Bounds(least=-1e9, most=1e9)
 
 
-def sampling(text: str) -> tuple[int | None, float]:
-    """The number of most probable words to sample from (None: all), and the temperature."""
+_SAMPLING: dict[str, list[tuple[str, Callable[[str], float], Bounds]]] = {
+    "full": [],
+    "topk": [("top", int, TOP)],
+    "nucleus": [("nucleus", float, NUCLEUS)],
+    "epsilon": [("epsilon", float, EPSILON)],
+}  # the number after each kind of sampling
+
+
+def sampling(text: str) -> dict[str, Any]:
+    """The fields of `search.settings.Sampling` that are stated: `topk 10 0.8` has two."""
     kind, *rest = text.split() or [""]
+    fields = [*_SAMPLING.get(kind, []), ("temperature", float, TEMPERATURE)]
     try:
-        top = plain_number(int, rest.pop(0)) if kind == "topk" else None
-        temperature = plain_number(float, rest.pop(0)) if rest else 1.0
-        known = kind in ("full", "topk") and not rest
-    except (ValueError, IndexError):
+        read = {
+            name: plain_number(number, given)
+            for (name, number, _), given in zip(fields, rest, strict=False)
+        }
+        known = kind in _SAMPLING and len(fields) - 1 <= len(rest) <= len(fields)
+    except ValueError:
         known = False
-    if not known or (top is not None and top not in TOP) or temperature not in TEMPERATURE:
+    if not known or any(name in read and read[name] not in bounds for name, _, bounds in fields):
         raise ValueError(
-            f"`full [T]` or `topk K [T]` is expected, with K {TOP} and T {TEMPERATURE}"
+            "`full [T]`, `topk K [T]`, `nucleus P [T]` or `epsilon E [T]` is expected, with "
+            f"K {TOP}, P {NUCLEUS}, E {EPSILON} and T {TEMPERATURE}"
         )
-    return top, temperature
+    return read
 
 
 class ShortlistNumbers(NamedTuple):

@@ -6,44 +6,21 @@ by a power of the length at the end.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from ..parameters.structure import EOS_ID, Structure
 from .constraints import Tracker
-from .hypotheses import History, Rows, SearchBatch, SearchResult, best_extensions, expand
-from .lattice import Expansion, Lattice
-from .noisy_channel import ChannelRanking
+from .hypotheses import History, Rows, SearchBatch, SearchResult, expand
+from .lattice import Lattice
+from .ranking import LogProbability
+from .sampling import Draws
 from .settings import SearchSettings
 
 # The next batch joins when this share of a batch is left to search.
 REFILL_BELOW = 0.5
-
-
-class LogProbability:
-    """Ranks hypotheses by their log-probability; `ChannelRanking` has the same methods."""
-
-    def __init__(self, settings: SearchSettings):
-        self.count = settings.beam_size + (settings.unk is not None)  # extensions of a row
-
-    def begin(self, lengths: Sequence[int]) -> None:
-        """Does nothing: the sentences need no record."""
-
-    def totals(self, sentences: np.ndarray, direct: np.ndarray, expansion: Expansion) -> np.ndarray:
-        """The sums of log-probabilities, (R,N), unchanged."""
-        return direct
-
-    def advance(self, parents: np.ndarray, places: np.ndarray, words: np.ndarray) -> None:
-        """Does nothing: the rows need no record."""
-
-    def take(self, kept: np.ndarray) -> None:
-        """Does nothing: the rows need no record."""
-
-    def result(self, row: int, result: SearchResult) -> SearchResult:
-        """The result, unchanged."""
-        return result
 
 
 class _Sentences(NamedTuple):
@@ -58,13 +35,16 @@ class _Sentences(NamedTuple):
 class BeamSearch:
     """A beam search of sentences that may join and leave it at any step.
 
-    Sentences are numbered in the order in which they join. A channel ranking ranks hypotheses in
-    place of their log-probability.
+    Sentences are numbered in the order in which they join. The settings may ask for samples in
+    place of the best hypotheses. A channel ranking ranks hypotheses in place of their
+    log-probability.
     """
 
-    def __init__(self, settings: SearchSettings, ranking: ChannelRanking | None = None):
+    def __init__(self, settings: SearchSettings, ranking: LogProbability | None = None):
         self.settings = settings
-        self.ranking: LogProbability | ChannelRanking = ranking or LogProbability(settings)
+        if settings.sampling:
+            ranking = Draws(settings, settings.sampling)
+        self.ranking = ranking or LogProbability(settings)
         self.history, self.tracker = History(settings), Tracker()
         self.lattice: Lattice | None = None
         self.rows = Rows.begin(0)
@@ -94,7 +74,7 @@ class BeamSearch:
             np.append(first, [self.history.count] * count),
         )
         self.tracker.begin(count, batch.prefixes, batch.constraints)
-        self.ranking.begin(batch.lengths)
+        self.ranking.begin(batch.lengths, batch.lines)
         self.results += [[] for _ in range(count)]
         self._refill = int(REFILL_BELOW * self.settings.beam_size * count)
 
@@ -132,7 +112,7 @@ class BeamSearch:
 
         # 2. Rank all extensions, and choose the best ones for the places left in each beam.
         totals = self.ranking.totals(rows.sentence, rows.totals(expansion), expansion)
-        chosen = best_extensions(rows, totals, sentences.capacity)
+        chosen = self.ranking.choose(rows, totals, sentences.capacity)
         left = sentences.limit - (self.history.count + 1 - sentences.first)
         parents, places = self.tracker.choose(
             rows.sentence, totals, expansion.words, sentences.capacity, left, chosen
@@ -194,7 +174,7 @@ def shrinking_beam(
     batches: Iterable[SearchBatch],
     settings: SearchSettings,
     *,
-    ranking: ChannelRanking | None = None,
+    ranking: LogProbability | None = None,
 ) -> Iterator[tuple[int, list[SearchResult]]]:
     """Best-first lists of at most k translations for each sentence, as they get ready.
 

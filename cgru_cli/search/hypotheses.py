@@ -29,6 +29,7 @@ class SearchBatch(NamedTuple):
     limits: Sequence[int]  # the most words that each translation may have, including EOS
     prefixes: Sequence[Sequence[int]] = ()  # the first words of each translation; () for none
     constraints: Sequence[Constraints | None] = ()  # of each translation; () for none
+    lines: Sequence[int] = ()  # numbers in the input, from which samples are seeded
 
 
 class Rows(NamedTuple):

@@ -14,13 +14,14 @@ import numpy as np
 from ..parameters.structure import EOS_ID
 from .hypotheses import SearchResult
 from .lattice import Expansion
+from .ranking import LogProbability
 from .settings import ChannelSum
 
 # Sentences (their numbers) and a translation or its beginning for each -> log p(source | it).
 ChannelScore = Callable[[Sequence[int], Sequence[Sequence[int]]], np.ndarray]
 
 
-class ChannelRanking:
+class ChannelRanking(LogProbability):
     """Ranks the extensions of hypotheses in a beam search, and keeps the words of each.
 
     The language model is the last model of the search's ensemble, where its weight is 0.
@@ -28,6 +29,9 @@ class ChannelRanking:
 
     def __init__(self, channel_sum: ChannelSum, candidates: int, score: ChannelScore):
         """candidates: how many of the most probable extensions of each hypothesis to rank."""
+        super().__init__(channel_sum.settings)
+        # one of the most probable words may be banned
+        self.count: int = candidates + (channel_sum.settings.unk is not None)
         self._candidates, self._sum, self._score = candidates, channel_sum, score
         self._lengths: np.ndarray = np.zeros(0, int)  # (B,) words of the sources, with EOS
         self._words: list[tuple[int, ...]] = []  # of each row so far, EOS left out
@@ -36,12 +40,7 @@ class ChannelRanking:
         self._extended = self._channel = self._total = np.zeros((0, 0))  # (R,N) of extensions
         self._chosen: tuple[np.ndarray, np.ndarray] = (np.zeros(0, int), np.zeros(0, int))
 
-    @property
-    def count(self) -> int:
-        """How many of the most probable words to consider: one of them may be banned."""
-        return self._candidates + (self._sum.settings.unk is not None)
-
-    def begin(self, lengths: Sequence[int]) -> None:
+    def begin(self, lengths: Sequence[int], lines: Sequence[int]) -> None:
         """Add sentences to the search, each with one row; lengths: their sources', with EOS."""
         count = len(lengths)
         self._lengths = np.append(self._lengths, lengths).astype(int)

@@ -1,4 +1,4 @@
-"""Translations drawn from the model."""
+"""Translations drawn from the model, in place of the best ones."""
 
 from __future__ import annotations
 
@@ -6,48 +6,102 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..parameters.structure import EOS_ID
-from .constraints import Tracker
-from .hypotheses import History, Rows, SearchBatch, SearchResult, expand
+from .hypotheses import Rows
+from .lattice import Expansion
+from .ranking import LogProbability
 from .settings import Sampling, SearchSettings
 
 
-def sample(
-    batch: SearchBatch, settings: SearchSettings, sampling: Sampling, lines: Sequence[int]
-) -> list[list[SearchResult]]:
-    """k independent translations of each sentence, drawn from the model; the best first.
+class Draws(LogProbability):
+    """Draws k independent translations of each sentence, word by word.
 
-    lines: each sentence's number in the input. A sample depends on it and on the seed, but not on
-    the batch. Scores are the model's, without temperature.
+    A sample depends on the seed and on its sentence's line, but not on the other sentences of the
+    search. Scores are the model's, without temperature.
     """
-    beam, size = settings.beam_size, len(batch.lengths)
-    count = None if sampling.top is None else sampling.top + (settings.unk is not None)
-    history, tracker = History(settings), Tracker()
-    tracker.begin(size, batch.prefixes)
-    results: list[list[SearchResult]] = [[] for _ in batch.lengths]
-    keys = [(line, k) for line in lines for k in range(beam)]
-    draws = [
-        np.random.Generator(np.random.Philox(key=[sampling.seed, line], counter=[0, 0, 0, k]))
-        for line, k in keys
-    ]
-    limits = np.asarray(batch.limits)
-    # the k samples of a sentence begin with its one row
-    rows = Rows.begin(size).take(np.repeat(np.arange(size), beam))
-    numbers = np.arange(size * beam)  # (R,) the sample that each row is
-    while len(numbers):
-        asked = tracker.asked(rows.sentence, np.full(len(numbers), history.count))
-        expansion = expand(batch.lattice, rows, count, settings, asked)
-        weights = expansion.log_probs.astype(np.float64) / sampling.temperature
-        if sampling.top is not None and weights.shape[1] > sampling.top:
-            ranks = np.argsort(np.argsort(-weights, axis=1, kind="stable"), axis=1)
-            weights = np.where(ranks < sampling.top, weights, -np.inf)
-        cumulative = np.cumsum(np.exp(weights - weights.max(axis=1, keepdims=True)), axis=1)
-        uniform = np.array([draws[number].random() for number in numbers])
-        places = (cumulative <= uniform[:, None] * cumulative[:, -1:]).sum(axis=1)
-        rows = history.extend(rows, expansion, np.arange(len(numbers)), places)
-        done = (rows.previous == EOS_ID) | (history.count >= limits[rows.sentence])
-        for row in np.flatnonzero(done).tolist():
-            number = rows.sentence[row]
-            results[number].append(history.result(row, batch.lengths[number]))
-        rows, numbers = rows.take(~done), numbers[~done]
-    return [sorted(drawn, key=lambda result: -result.total) for drawn in results]
+
+    def __init__(self, settings: SearchSettings, sampling: Sampling):
+        super().__init__(settings)
+        self._sampling, self._samples = sampling, settings.beam_size
+        self.count = None
+        if sampling.top is not None:
+            self.count = sampling.top + (settings.unk is not None)
+        self._streams: list[list[np.random.Generator]] = []  # of each sentence, one per sample
+        self._numbers: np.ndarray = np.zeros(0, int)  # (R,) the sample of a row, -1 before it
+
+    def begin(self, lengths: Sequence[int], lines: Sequence[int]) -> None:
+        """Add sentences, each with one row, from which its samples begin."""
+        seed = self._sampling.seed
+        self._streams += [
+            [
+                np.random.Generator(np.random.Philox(key=[seed, line], counter=[0, 0, 0, k]))
+                for k in range(self._samples)
+            ]
+            for line in lines
+        ]
+        self._numbers = np.append(self._numbers, np.full(len(lengths), -1))
+
+    def totals(self, sentences: np.ndarray, direct: np.ndarray, expansion: Expansion) -> np.ndarray:
+        """The log-probabilities of the words, (R,N)."""
+        return expansion.log_probs
+
+    def choose(
+        self, rows: Rows, totals: np.ndarray, capacity: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """A word for each sample: rows, places."""
+        first = self._numbers < 0
+        parents = np.repeat(np.arange(len(first)), np.where(first, self._samples, 1))
+        numbers = self._numbers[parents]
+        numbers[first[parents]] = np.tile(np.arange(self._samples), first.sum())
+        self._numbers = numbers
+        pairs = zip(rows.sentence[parents], numbers, strict=True)
+        uniform = np.array([self._streams[sentence][number].random() for sentence, number in pairs])
+        cumulative = np.cumsum(weights(totals, self._sampling), axis=1)
+        places = np.empty(len(parents), int)
+        for number, (row, share) in enumerate(zip(parents, uniform, strict=True)):
+            mass = cumulative[row]
+            places[number] = np.searchsorted(mass, share * mass[-1], side="right")
+        return parents, places
+
+    def take(self, kept: np.ndarray) -> None:
+        """Keep some rows: (R,) bool."""
+        self._numbers = self._numbers[kept]
+
+
+def weights(log_probs: np.ndarray, sampling: Sampling) -> np.ndarray:
+    """What each word's probability is proportional to: (R,N) float64, at most 1.
+
+    log_probs: (R,N), -inf where a word must not follow. A word's probability p is its share among
+    those that may. Words outside the `top` most probable, outside the nucleus (Holtzman et al.
+    2020, "The Curious Case of Neural Text Degeneration") or below epsilon (Hewitt et al. 2022,
+    "Truncation Sampling as Language Model Desmoothing") have weight 0; the most probable word never
+    has. The temperature applies to the words that are left, as in Marian's `sampling.h`.
+    """
+    logs = log_probs.astype(np.float64)
+    logs -= logs.max(axis=1, keepdims=True)
+    dropped = None
+    if sampling.top is not None and logs.shape[1] > sampling.top:
+        ranks = np.argsort(np.argsort(-logs, axis=1, kind="stable"), axis=1)
+        dropped = ranks >= sampling.top
+    elif sampling.epsilon > 0 or sampling.nucleus < 1:
+        likely = np.exp(logs)
+        likely /= likely.sum(axis=1, keepdims=True)
+        dropped = (likely < sampling.epsilon) & (logs < 0)
+        if sampling.nucleus < 1:
+            dropped = _outside_nucleus(likely, sampling.nucleus)
+    if dropped is not None:
+        logs[dropped] = -np.inf
+    return np.exp(logs / sampling.temperature)
+
+
+def _outside_nucleus(likely: np.ndarray, mass: float) -> np.ndarray:
+    """The words that more probable ones with more than this mass precede: (R,N) bool."""
+    dropped = np.ones(likely.shape, bool)
+    # all words below this probability together have less than 1 - mass: only the others are sorted
+    rows, places = np.nonzero(likely >= (1 - mass) / likely.shape[1])
+    order = np.lexsort((-likely[rows, places], rows))
+    rows, places = rows[order], places[order]
+    chances = likely[rows, places]
+    before = np.cumsum(chances) - chances
+    starts = np.searchsorted(rows, np.arange(len(likely)))
+    dropped[rows, places] = before - before[starts][rows] > mass
+    return dropped

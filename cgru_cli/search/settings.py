@@ -10,12 +10,28 @@ from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True)
+class Sampling:
+    """How words are drawn; see `sampling.weights`. The seed and the line determine a sample.
+
+    top: from so many of the most probable words; nucleus: from the most probable words that have
+    this probability together; epsilon: from words of at least this probability.
+    """
+
+    temperature: float = 1.0
+    top: int | None = None
+    nucleus: float = 1.0
+    epsilon: float = 0.0
+    seed: int = 0
+
+
+@dataclass(frozen=True)
 class SearchSettings:
     """How hypotheses are extended and ranked.
 
     normalize: alpha of the division by length ** alpha; word_penalty: subtracted per word;
     unk: the word never to produce, None where it is allowed; best_only: stop as soon as the best
-    hypothesis is certain; with_alignment: keep the attention.
+    hypothesis is certain; with_alignment: keep the attention; sampling: draw `beam_size`
+    translations in place of a beam.
     """
 
     beam_size: int = 5
@@ -24,6 +40,7 @@ class SearchSettings:
     unk: int | None = None
     best_only: bool = False
     with_alignment: bool = False
+    sampling: Sampling | None = None
 
     def total(self, score: Any, length: Any) -> Any:
         """The score by which hypotheses are ranked, as numbers or arrays of them.
@@ -31,15 +48,6 @@ class SearchSettings:
         (score - penalty * length) / length ** alpha
         """
         return (score - self.word_penalty * length) / length**self.normalize
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """How words are drawn: from all or the `top` most probable ones, with a softmax temperature."""
-
-    temperature: float = 1.0
-    top: int | None = None
-    seed: int = 0
 
 
 class ChannelSum(NamedTuple):

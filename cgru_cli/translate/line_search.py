@@ -152,7 +152,7 @@ class LineSearch:
             for prefix, one in zip(prefixes, constraints, strict=True)
         ]
         lattice = self._ensemble.begin(sources, self._output_words(sources, wanted))
-        return SearchBatch(lattice, lengths, limits, prefixes, constraints)
+        return SearchBatch(lattice, lengths, limits, prefixes, constraints, numbers)
 
     def _output_words(
         self,
@@ -188,21 +188,15 @@ class LineSearch:
         """Each line's place in `begun` (which grows with the batches) and its results."""
         from ..search.beam import shrinking_beam
         from ..search.nematus_tf_beam import nematus_tf_beam
-        from ..search.sampling import sample
 
-        sampling = self.plan.sampling
-        if not sampling and self.plan.search != "nematus-tf":
+        if settings.sampling or self.plan.search != "nematus-tf":
             channel = self.plan.channel
             ranking = channel.ranking(begun) if channel and channel.within_beam else None
             yield from shrinking_beam(batches, settings, ranking=ranking)
             return
         done = 0
         for batch in batches:
-            if sampling:
-                numbers = [number for number, _ in begun[done:]]
-                lists = sample(batch, settings, sampling, numbers)
-            else:
-                lists = nematus_tf_beam(batch, settings)
+            lists = nematus_tf_beam(batch, settings)
             yield from enumerate(lists, done)
             done += len(lists)
 

@@ -69,9 +69,9 @@ class SearchPlan:
         self.options = options
         # Nematus-TF's search is used only with its --compat
         self.search = program.search if options.compat else "shrinking"
-        self.sampling = _sampling(options)
-        _check(options, models, self.search, self.sampling)
-        beam_size, normalize, penalty = ranking(options, models, program, self.sampling)
+        sampling = _sampling(options, models)
+        _check(options, models, self.search, sampling)
+        beam_size, normalize, penalty = ranking(options, models, program)
         self.reading: Reading = base.reading if base else _reading(options, models, self.search)
         sums = options.compat is not None and program.sums
         self.weights, channel_weights = _weights(options, sums=sums)
@@ -84,6 +84,7 @@ class SearchPlan:
             penalty,
             unk=first.target.unk_id if no_unk else None,
             with_alignment=bool(attends),
+            sampling=sampling,
         )
         self.channel: NoisyChannel | None = None
         if base and base.channel:
@@ -169,7 +170,6 @@ def ranking(
     options: TranslateOptions,
     models: Sequence[LoadedModel],
     program: ProgramDefaults,
-    sampling: Sampling | None,
 ) -> tuple[int, float, float]:
     """Beam size, alpha of the length normalisation, and word penalty.
 
@@ -181,7 +181,7 @@ def ranking(
     # a beam finds no better labels, except for an ensemble with CRFs
     crfs = len(models) > 1 and any(loaded.model.structure.crf for loaded in models)
     greedy = not (models[0].writes_text or crfs or options.n_best)
-    default_beam = 1 if sampling or greedy else configured.beam_size
+    default_beam = 1 if options.output_sampling or greedy else configured.beam_size
     default_alpha = 1.0 if options.channel_model else configured.normalize  # as in Yee et al.
     beam_size = _first(options.beam_size, default_beam, program.beam_size)
     normalize = _first(options.normalize, default_alpha, program.normalize)
@@ -307,11 +307,13 @@ def shortlist_of(options: TranslateOptions) -> tuple[str, kinds.ShortlistNumbers
         raise UsageError(f"--shortlist {error}") from None
 
 
-def _sampling(options: TranslateOptions) -> Sampling | None:
+def _sampling(options: TranslateOptions, models: Sequence[LoadedModel]) -> Sampling | None:
     """The settings of sampling; None for a search."""
     from ..search.settings import Sampling
 
     if options.output_sampling is None:
         return None
-    top, temperature = kinds.sampling(options.output_sampling)
-    return Sampling(temperature, top, options.seed)
+    asked = kinds.sampling(options.output_sampling)
+    if asked.get("top", 0) >= models[0].model.structure.target_vocabulary:
+        del asked["top"]  # the same as full, and quicker
+    return Sampling(**asked, seed=options.seed)

@@ -438,6 +438,15 @@ def test_sides_of_a_text_go_together(line, message):
         parsed("train", "--compat", "nematus", *line.split())
 
 
+def test_sampling_has_marians_defaults():
+    for line, sampling in (
+        ("", "full 1.0"), ("full 0.5", "full 0.5"), ("topk", "topk 10"), ("topk 3 2", "topk 3 2"),
+        ("nucleus", "nucleus 0.9"), ("epsilon", "epsilon 0.02"), ("1", "full"), ("0", None),
+    ):  # fmt: skip
+        options = parsed("translate", "--compat", "marian", "--output-sampling", *line.split())
+        assert options.output_sampling == sampling
+
+
 def test_a_language_model_of_nematus_names_its_text_as_the_target():
     options = parsed("train", *"--compat nematus --type lm --target_dataset t".split())
     assert options.train_sets == ("t",)

@@ -68,8 +68,10 @@ def test_something_is_due(text):
 @pytest.mark.parametrize(
     ("text", "meaning"),
     [
-        ("full", (None, 1.0)), ("full 0.5", (None, 0.5)), ("topk 10", (10, 1.0)),
-        ("topk 3 2", (3, 2.0)),
+        ("full", {}), ("full 0.5", {"temperature": 0.5}), ("topk 10", {"top": 10}),
+        ("topk 3 2", {"top": 3, "temperature": 2.0}), ("nucleus 1", {"nucleus": 1.0}),
+        ("nucleus 0.9 0.5", {"nucleus": 0.9, "temperature": 0.5}), ("epsilon 0", {"epsilon": 0.0}),
+        ("epsilon 0.02 3", {"epsilon": 0.02, "temperature": 3.0}),
     ],
 )  # fmt: skip
 def test_sampling(text, meaning):
@@ -79,10 +81,12 @@ def test_sampling(text, meaning):
 @pytest.mark.parametrize(
     "text",
     ["", "full 0", "full -1", "full nan", "full 1e308", "full 1 2", "topk", "topk 0", "topk -1",
-     "topk 2147483648", "topk 1.5", "topk 3 0", "nucleus 0.9"],
+     "topk 2147483648", "topk 1.5", "topk 3 0", "nucleus", "nucleus 0", "nucleus 1.1",
+     "nucleus nan", "nucleus 0.9 0", "nucleus 0.9 1 1", "epsilon", "epsilon -0.1", "epsilon 2",
+     "eta 0.1"],
 )  # fmt: skip
 def test_what_is_no_sampling(text):
-    with pytest.raises(ValueError, match=r"`full \[T\]` or `topk K \[T\]` is expected"):
+    with pytest.raises(ValueError, match=r"`full \[T\]`, `topk K \[T\]`, .* is expected"):
         sampling(text)
 
 

@@ -20,7 +20,7 @@ from cgru_cli.search.beam import shrinking_beam
 from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.hypotheses import SearchBatch
 from cgru_cli.search.nematus_tf_beam import nematus_tf_beam
-from cgru_cli.search.sampling import sample
+from cgru_cli.search.sampling import weights
 from cgru_cli.search.settings import Sampling, SearchSettings
 
 V, LONGEST = 5, 4
@@ -42,7 +42,7 @@ def small_decoder(*seeds, weights=None):
     return decoder(*(small_network(seed) for seed in seeds), weights=weights)
 
 
-def run(search, decoder, sources, limit, settings, *more, prefixes=()):
+def run(search, decoder, sources, limit, settings, *, prefixes=(), lines=()):
     """Search all sources as one batch; limit: a number or a function of the length with EOS."""
     ids, mask = pad_source(sources)
     lengths = [len(words) + 1 for words in sources]
@@ -51,11 +51,11 @@ def run(search, decoder, sources, limit, settings, *more, prefixes=()):
     else:
         limits = [limit(length) if callable(limit) else limit for length in lengths]
     lattice = decoder.begin([(ids, mask)] * len(decoder.models))
-    batch = SearchBatch(lattice, lengths, limits, prefixes)
+    batch = SearchBatch(lattice, lengths, limits, prefixes, (), lines)
     if search is shrinking_beam:
         found = dict(search([batch], settings))
         return [found[number] for number in range(len(sources))]
-    return search(batch, settings, *more)
+    return search(batch, settings)
 
 
 def words(lists):
@@ -346,10 +346,9 @@ def test_a_forced_word_may_be_unknown():
 def test_samples_begin_with_their_prefixes(top):
     """The prefix of a line changes no sample of another line."""
     sources = [list(s) for s in SOURCES]
-    sampling, settings = Sampling(top=top, seed=3), SearchSettings(beam_size=5)
-    a_decoder, numbers = small_decoder(0), range(3)
-    lists = run(sample, a_decoder, sources, 7, settings, sampling, numbers, prefixes=BEGINNINGS)
-    free = run(sample, a_decoder, sources, 7, settings, sampling, numbers)
+    sampling = Sampling(top=top, seed=3)
+    lists = draw(small_decoder(0), sources, sampling, beam=5, limit=7, prefixes=BEGINNINGS)
+    free = draw(small_decoder(0), sources, sampling, beam=5, limit=7)
     for begun, found in zip(BEGINNINGS, lists, strict=True):
         assert all(tuple(one.words[: len(begun)]) == begun for one in found)
     assert words([lists[1]]) == words([free[1]])
@@ -494,10 +493,10 @@ def test_nematus_tf_at_short_limits(limit):
 # -- sampling --------------------------------------------------------------------------------------
 
 
-def draw(a_decoder, sources, sampling, lines=None, beam=1, limit=LONGEST, **more):
+def draw(a_decoder, sources, sampling, lines=None, beam=1, limit=LONGEST, prefixes=(), **more):
     lines = range(len(sources)) if lines is None else lines
-    settings = SearchSettings(beam_size=beam, **more)
-    return run(sample, a_decoder, sources, limit, settings, sampling, lines)
+    settings = SearchSettings(beam_size=beam, sampling=sampling, **more)
+    return run(shrinking_beam, a_decoder, sources, limit, settings, prefixes=prefixes, lines=lines)
 
 
 def test_samples_depend_on_seed_and_line_only():
@@ -529,14 +528,25 @@ def check_frequencies(found, expected):
     assert chi < degrees + 4 * math.sqrt(2 * degrees)
 
 
-def probabilities(source, temperature=1.0, top=V):
-    """Probabilities of all translations, drawn word by word at a temperature from the top words."""
+def probabilities(source, sampling):
+    """Probabilities of all translations, drawn word by word, in NumPy."""
     network = small_network(0)
     sequences = list(itertools.product(range(1, V), repeat=LONGEST))
     ids, mask = pad_source([source] * len(sequences))
     logits = force_decode(network, ids, mask, tf.constant(sequences, tf.int32)).logits.numpy()
-    scaled = np.exp(logits.astype(float) / temperature)
-    scaled[np.argsort(np.argsort(-logits, axis=-1), axis=-1) >= top] = 0
+    scaled = np.exp(logits.astype(float) / sampling.temperature)
+    for place in np.ndindex(logits.shape[:-1]):
+        model = np.exp(logits[place].astype(float))
+        model /= model.sum()
+        order = sorted(range(V), key=lambda word, p=model: -p[word])
+        for rank, word in enumerate(order[1:], 1):
+            more_probable = sum(model[order[:rank]])
+            if (
+                rank >= (sampling.top or V)
+                or more_probable > sampling.nucleus
+                or model[word] < sampling.epsilon
+            ):
+                scaled[place][word] = 0
     scaled /= scaled.sum(axis=-1, keepdims=True)
     result = {}
     for row, sequence in enumerate(sequences):
@@ -547,16 +557,27 @@ def probabilities(source, temperature=1.0, top=V):
     return result
 
 
-@pytest.mark.parametrize(("temperature", "top"), [(1.0, None), (0.5, None), (2.0, 3), (1.0, 2)])
-def test_frequencies_are_the_models(temperature, top):
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"temperature": 1.0}, {"temperature": 0.5}, {"temperature": 2.0, "top": 3}, {"top": 2},
+        {"nucleus": 0.8}, {"nucleus": 0.95, "temperature": 2.0}, {"epsilon": 0.1},
+        {"epsilon": 0.05, "temperature": 0.6},
+    ],
+)  # fmt: skip
+def test_frequencies_are_the_models(asked):
     source = [(1,), (2,)]
-    sampling = Sampling(temperature, top, seed=1)
+    sampling = Sampling(**asked, seed=1)
     (found,) = draw(small_decoder(0), [source], sampling, beam=4000)
     assert len(found) == 4000
-    expected = probabilities(source, temperature, top or V)
+    expected = probabilities(source, sampling)
     check_frequencies(found, expected)
-    if top:  # only the k most probable words
-        assert all(expected[tuple(one.words.tolist())] > 0 for one in found)
+    assert all(expected[tuple(one.words.tolist())] > 0 for one in found)
+    full = probabilities(source, Sampling(sampling.temperature))
+    if {"top", "nucleus", "epsilon"} & asked.keys():  # they leave words out
+        assert sum(full[w] for w, p in expected.items() if p == 0) > 0.02
+    else:
+        assert full == expected
     scored = every_translation((small_network(0),), (1.0,), tuple(source))
     for one in found[:50]:  # scores are those of the model, without temperature
         assert one.score == pytest.approx(scored[tuple(one.words.tolist())][0].sum(), abs=1e-4)
@@ -570,6 +591,30 @@ def test_samples_of_one_sentence_are_independent():
     runs = [w[i : i + 8] for w in by_words for i in range(len(w) - 8)]
     assert len(runs) > 300
     assert len(set(runs)) > 0.98 * len(runs)
+
+
+LOGS = np.log([[0.5, 0.3, 0.15, 0.05], [0.05, 0.15, 0.3, 0.5], [0.25, 0.25, 0.25, 0.25]])
+
+
+@pytest.mark.parametrize(
+    ("asked", "kept"),
+    [
+        ({"nucleus": 0.6}, ["1100", "0011", "1110"]),
+        ({"nucleus": 0.4}, ["1000", "0001", "1100"]),
+        ({"nucleus": 1e-9}, ["1000", "0001", "1000"]),
+        ({"epsilon": 0.2}, ["1100", "0011", "1111"]),
+        ({"epsilon": 0.9}, ["1000", "0001", "1111"]),  # nothing above epsilon: the most probable
+        ({"nucleus": 1.0, "epsilon": 0.0, "top": 4}, ["1111"] * 3),
+        ({"top": 9}, ["1111"] * 3),
+    ],
+)
+def test_words_that_may_be_drawn(asked, kept):
+    found = weights(LOGS.astype(np.float32) - 3, Sampling(**asked))  # unnormalised
+    assert ["".join(str(int(w > 0)) for w in row) for row in found] == kept
+    ratio = np.exp(LOGS - LOGS.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(found, np.where(found > 0, ratio, 0), rtol=1e-5)
+    hot = weights(LOGS, Sampling(**asked, temperature=2.0))  # the same words at any temperature
+    np.testing.assert_allclose(hot, np.sqrt(np.where(found > 0, ratio, 0)), rtol=1e-5)
 
 
 def test_a_suppressed_word_is_never_drawn():

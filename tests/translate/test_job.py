@@ -372,6 +372,8 @@ def test_words_beyond_the_embeddings_are_unknown(tmp_path, lines):
         (["--output-sampling", "topk", "0"], ["full [T]"]),
         (["--output-sampling", "full", "-1"], ["full [T]"]),
         (["--output-sampling", "often"], ["full [T]"]),
+        (["--output-sampling", "nucleus"], ["`nucleus P [T]`", "P above 0, at most 1"]),
+        (["--output-sampling", "epsilon", "2"], ["E from 0 to 1"]),
         (["--alignment", "much"], ["--alignment much"]),
         (["--alignment", "1.5"], ["1.5"]),
         (["--lexicon", "x"], ["--unk-replace"]),
@@ -445,6 +447,9 @@ def test_sampling_is_reproducible(model, lines):
     assert sampled("--output-sampling", "full", "--seed", 3, "--mini-batch", 1) == first
     assert sampled("--output-sampling", "--seed", 4) != first
     assert sampled("--output-sampling", "topk", 1) == sampled("-k", 1)
+    assert sampled("--output-sampling", "epsilon", 1) == sampled("-k", 1)
+    for same in (["nucleus", 1], ["epsilon", 0], ["topk", 9999]):  # nothing is left out
+        assert sampled("--output-sampling", *same, "--seed", 3) == first
     assert len(sampled("--output-sampling", "topk", 3, 0.8, "-k", 5, "--n-best")) == 15
 
 

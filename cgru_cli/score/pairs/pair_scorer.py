@@ -64,7 +64,7 @@ class PairScorer:
             if self._plan.weights:
                 check_ensemble(loaded)
             program = PROGRAMS[loaded[0].model.written_by]
-            _, alpha, penalty = ranking(TranslateOptions(**ranked), loaded, program, None)
+            _, alpha, penalty = ranking(TranslateOptions(**ranked), loaded, program)
             tensorflow_start.configure(self._plan.options.device, self._plan.options.cpu_threads)
             self._scorer = EnsembleScorer.planned(
                 self._plan,
