@@ -67,11 +67,8 @@ def build_training(setup: Setup, stop: StopRequest, replicas: Replicas) -> Train
         same,
         patience,
         replicas,
-        jit={"auto": None, "on": True, "off": False}[options.jit],
+        options,
         is_faster_compiled=lambda: faster_compiled(setup, replicas.count),
-        same_text=not options.no_restore_corpus,
-        same_validation=not options.valid_reset_all,
-        same_optimizer=not options.no_optimizer_reload,
         make_step=lambda jit: build_step(model, options, jit, replicas),
         of_marian=of_marian or None,
     )

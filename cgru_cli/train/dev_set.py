@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from .. import errors
 from ..corpus.parallel_files import PathLike, check_line_counts, text_lines
 from ..errors import CgruError, warn
 from ..parameters.structure import Type
@@ -58,7 +58,7 @@ class DevSet:
         targets = _encoded(target, lines[target], encoding.target_ids, max_length)
         if tags:
             for number, pair in enumerate(zip(sources, targets, strict=True), 1):
-                with _line(target, number):
+                with errors.at(f"{target}: line {number}"):
                     check_tags(*pair)
         if encoding.source_reversed:
             sources = [words[::-1] for words in sources]
@@ -71,15 +71,6 @@ class DevSet:
         return cls(sources, targets, references, encoding, fingerprint)
 
 
-@contextlib.contextmanager
-def _line(path: PathLike, number: int) -> Iterator[None]:
-    """Name a line in the messages of errors."""
-    try:
-        yield
-    except CgruError as error:
-        raise CgruError(f"{path}: line {number}: {error}") from error
-
-
 def _encoded(
     path: PathLike, lines: list[str], encode: Callable[[str], list[Word]], max_length: int
 ) -> list[list[Word]]:
@@ -87,7 +78,7 @@ def _encoded(
     cut = 0
     sentences = []
     for number, line in enumerate(lines, 1):
-        with _line(path, number):
+        with errors.at(f"{path}: line {number}"):
             words = encode(line)
         cut += len(words) > max_length
         sentences.append(words[:max_length])

@@ -76,7 +76,7 @@ class TrainingPlan:
         return cls(
             options,
             metrics,
-            _schedule(options),
+            Schedule(options),
             cost_type,
             logical_epoch,
             after,
@@ -85,21 +85,6 @@ class TrainingPlan:
             display=Frequency.parse(options.disp_freq),
             batch_warmup=batch_warmup,
         )
-
-
-def _schedule(options: TrainOptions) -> Schedule:
-    start = options.lr_decay_inv_sqrt_start
-    return Schedule(
-        options.learn_rate,
-        Frequency.parse(options.lr_warmup),
-        options.lr_warmup_start_rate,
-        Frequency.parse(options.lr_decay_inv_sqrt),
-        Frequency.parse(start) if start else None,
-        decay=options.lr_decay,
-        decay_by=options.lr_decay_strategy,
-        decay_start=options.lr_decay_start,
-        decay_every=options.lr_decay_freq,
-    )
 
 
 # Options that may not change when a run resumes; structure and text are compared separately.

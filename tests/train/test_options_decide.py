@@ -19,6 +19,7 @@ from cgru_cli.train import job, validation
 from cgru_cli.train.examples import EpochExamples
 from cgru_cli.train.loop import Training
 from cgru_cli.train.run.patience import Patience
+from cgru_cli.train.run.progress import Progress
 
 
 class Change(NamedTuple):
@@ -274,7 +275,8 @@ def prepared(setup):
     )
     return {
         "plan": (
-            dataclasses.replace(setup.plan, options=None),
+            dataclasses.replace(setup.plan, options=None, schedule=None),
+            rates(setup.plan.schedule),
             vars(Patience(setup.plan.metrics, options)),
             read_in_the_loop,
             batches,
@@ -289,6 +291,13 @@ def prepared(setup):
             for name, array in setup.model.arrays.items()
         },
     }
+
+
+def rates(schedule):
+    """The learning rate over a training."""
+    points = [Progress(epochs=n // 3, updates=n, words=10 * n) for n in range(60)]
+    together = [schedule.decays_with_epoch(point, point.updates % 5) for point in points]
+    return together, [schedule.at(point, point.updates // 10) for point in points]
 
 
 def built(training):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import CgruError
+from ...options.train import TrainOptions
 from ...parameters.structure import Structure
 from ...system.typed_json import LATER, dataclass_from_json
 from ...text.vocabulary import Vocabulary
@@ -28,6 +29,7 @@ _OF_THE_TEXT = """
 """
 OF_THE_TEXT = [name.strip() for name in _OF_THE_TEXT.split(",")]
 VALIDATION_TEXT = "validation text (see --valid-reset-all)"
+_JIT = {"auto": None, "on": True, "off": False}
 ADVICE = "restore the file, or remove it and the model to start again"
 
 
@@ -115,26 +117,20 @@ def resume(
     identity: dict[str, Any],
     patience: Patience,
     replicas: Replicas,
+    options: TrainOptions,
     *,
-    jit: bool | None,
     is_faster_compiled: Callable[[], bool],
-    same_text: bool = True,
-    same_validation: bool = True,
-    same_optimizer: bool = True,
     make_step: Callable[[bool], TrainingStep],
     of_marian: MarianRun | None = None,
 ) -> tuple[TrainingStep, Course]:
     """The step and the course exactly as saved; new ones if there is no save.
 
     Worker 0 reads the save and sends it to the others. patience: resumes too, except for what it
-    resets. jit: whether to compile the step; None for what was saved, or else is_faster_compiled().
-    same_text: whether to continue in the text where the save left it, else with the epoch's first
-    pair; same_validation: whether the validation text must be that of the save; same_optimizer:
-    whether the optimizer continues, else a new one does with the weights of the saved model;
+    resets. With --jit auto the step is compiled as it was before, or if is_faster_compiled().
     of_marian: a run of Marian to continue instead. Raises CgruError for a state that is damaged or
     belongs to another run.
     """
-    path, first = str(folder.state), replicas.is_first
+    path, first, jit = str(folder.state), replicas.is_first, _JIT[options.jit]
     arrays, values = replicas.run_in_all(lambda: folder.load() if first else None) or ({}, {})
     values = replicas.broadcast(values)
 
@@ -144,8 +140,8 @@ def resume(
         if not values:
             return None
         saved = dataclass_from_json(SavedRun, values, path, ADVICE)
-        changing = [] if same_text else [*OF_THE_TEXT]
-        changing += [] if same_validation else [VALIDATION_TEXT]
+        changing = OF_THE_TEXT * options.no_restore_corpus
+        changing += [VALIDATION_TEXT] * options.valid_reset_all
         compared = {n: value for n, value in identity.items() if n not in changing}
         check_same(saved.identity, compared, path)
         if VALIDATION_TEXT in saved.identity:  # also after a run without validation
@@ -165,7 +161,7 @@ def resume(
                 raise CgruError(f"{path}: not the state of this training ({error})") from None
         if of_marian:
             of_marian.restore(step)
-        if saved and not same_optimizer:
+        if saved and options.no_optimizer_reload:
             step.model.assign(step.weights())
             step.reset_optimizer()
         return step
@@ -176,6 +172,6 @@ def resume(
     if saved is None:
         return step, Course()
     patience.resume(saved.patience)
-    progress = saved.progress if same_text else replace(saved.progress, batches=0, sentences=0)
-    course = progress, saved.checked, saved.interval, saved.nan_in_a_row, saved.warmup_from
-    return step, Course(*course)
+    if options.no_restore_corpus:
+        saved.progress = replace(saved.progress, batches=0, sentences=0)
+    return step, Course(*(getattr(saved, field.name) for field in fields(Course)))

@@ -6,88 +6,92 @@ from cgru_cli.errors import UsageError
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.train.run.learning_rate import Schedule
 from cgru_cli.train.run.patience import Patience
-from cgru_cli.train.run.progress import Frequency, Progress
+from cgru_cli.train.run.progress import Progress
 
 
 def rates(schedule, unit, points):
     return [schedule.at(Progress(**{unit: n})) for n in points]
 
 
-def every(text):
-    return Frequency.parse(text)
+def scheduled(rate, **options):
+    return Schedule(TrainOptions(learn_rate=rate, **options))
 
 
 def test_constant():
-    assert rates(Schedule(0.25), "updates", [0, 1, 10**6]) == [0.25] * 3
+    assert rates(scheduled(0.25), "updates", [0, 1, 10**6]) == [0.25] * 3
 
 
 def test_linear_warm_up():
-    schedule = Schedule(0.4, warmup=every("4u"))
+    schedule = scheduled(0.4, lr_warmup="4u")
     assert rates(schedule, "updates", range(6)) == pytest.approx([0, 0.1, 0.2, 0.3, 0.4, 0.4])
 
 
 def test_warm_up_from_a_start_rate():
-    schedule = Schedule(0.5, warmup=every("4"), warmup_start_rate=0.1)
+    schedule = scheduled(0.5, lr_warmup="4", lr_warmup_start_rate=0.1)
     assert rates(schedule, "updates", range(6)) == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5, 0.5])
 
 
 def test_warm_up_in_words_and_epochs():
-    words = Schedule(1.0, warmup=every("10kt"))
+    words = scheduled(1.0, lr_warmup="10kt")
     assert rates(words, "words", [0, 2500, 9999, 10**9]) == pytest.approx([0, 0.25, 0.9999, 1])
-    epochs = Schedule(1.0, warmup=every("4e"))
+    epochs = scheduled(1.0, lr_warmup="4e")
     assert rates(epochs, "epochs", range(5)) == pytest.approx([0.25, 0.5, 0.75, 1, 1])
 
 
 def test_inverse_square_root():
-    schedule = Schedule(1.0, inverse_sqrt=every("100"))
+    schedule = scheduled(1.0, lr_decay_inv_sqrt="100")
     assert rates(schedule, "updates", [0, 100, 400, 900]) == pytest.approx([1, 1, 1 / 2, 1 / 3])
 
 
 def test_inverse_square_root_from_a_start():
-    schedule = Schedule(1.0, inverse_sqrt=every("100"), inverse_sqrt_start=every("500u"))
+    schedule = scheduled(1.0, lr_decay_inv_sqrt="100", lr_decay_inv_sqrt_start="500u")
     assert rates(schedule, "updates", [0, 500, 800, 1300]) == pytest.approx([1, 1, 1 / 2, 1 / 3])
 
 
 def test_inverse_square_root_in_words():
-    schedule = Schedule(2.0, inverse_sqrt=every("1Mt"))
+    schedule = scheduled(2.0, lr_decay_inv_sqrt="1Mt")
     assert rates(schedule, "words", [10**6, 4 * 10**6]) == pytest.approx([2, 1])
 
 
 def test_warm_up_then_inverse_square_root():
-    schedule = Schedule(0.8, warmup=every("4"), inverse_sqrt=every("4"))
+    schedule = scheduled(0.8, lr_warmup="4", lr_decay_inv_sqrt="4")
     expected = [0, 0.4, 0.8, 0.4, 0.2]
     assert rates(schedule, "updates", [0, 2, 4, 16, 64]) == pytest.approx(expected)
 
 
 def test_step_decay_by_updates():
-    schedule = Schedule(1.0, decay=0.5, decay_by="batches", decay_start=(10,), decay_every=5)
+    schedule = scheduled(
+        1.0, lr_decay=0.5, lr_decay_strategy="batches", lr_decay_start=(10,), lr_decay_freq=5
+    )
     points = [0, 9, 10, 14, 15, 19, 20]
     expected = [1, 1, 1 / 2, 1 / 2, 1 / 4, 1 / 4, 1 / 8]
     assert rates(schedule, "updates", points) == pytest.approx(expected)
 
 
 def test_exponential_decay_by_updates():
-    schedule = Schedule(1.0, decay=0.9, decay_by="batches")
+    schedule = scheduled(1.0, lr_decay=0.9, lr_decay_strategy="batches")
     assert rates(schedule, "updates", range(4)) == pytest.approx([1, 0.9, 0.81, 0.729])
 
 
 def test_decay_by_epochs():
-    schedule = Schedule(1.0, decay=0.5, decay_by="epoch", decay_start=(3,))
+    schedule = scheduled(1.0, lr_decay=0.5, lr_decay_strategy="epoch", lr_decay_start=(3,))
     assert rates(schedule, "epochs", range(5)) == pytest.approx([1, 1, 1 / 2, 1 / 4, 1 / 8])
-    wider = Schedule(1.0, decay=0.5, decay_by="epoch", decay_start=(2,), decay_every=2)
+    wider = scheduled(
+        1.0, lr_decay=0.5, lr_decay_strategy="epoch", lr_decay_start=(2,), lr_decay_freq=2
+    )
     assert rates(wider, "epochs", range(6)) == pytest.approx([1, 1 / 2, 1 / 2, 1 / 4, 1 / 4, 1 / 8])
 
 
 def test_the_first_epoch_never_decays():
-    schedule = Schedule(1.0, decay=0.5, decay_by="epoch", decay_start=(1,))
+    schedule = scheduled(1.0, lr_decay=0.5, lr_decay_strategy="epoch", lr_decay_start=(1,))
     assert rates(schedule, "epochs", range(3)) == pytest.approx([1, 1 / 2, 1 / 4])
 
 
 def test_decay_by_stalls():
-    schedule = Schedule(0.8, decay=0.5)
+    schedule = scheduled(0.8, lr_decay=0.5)
     now = Progress(updates=5000, epochs=7)
     assert [schedule.at(now, n) for n in range(4)] == pytest.approx([0.8, 0.4, 0.2, 0.1])
-    assert Schedule(0.8).at(now, 3) == 0.8
+    assert scheduled(0.8).at(now, 3) == 0.8
 
 
 @pytest.mark.parametrize(
@@ -104,10 +108,12 @@ def test_decays_are_logged_in_marians_words(by, line):
     patience.update("perplexity", 1.0, 1)
     patience.update("perplexity", 2.0, 2)
     now = {"epoch": Progress(epochs=1, updates=9)}.get(by, Progress(updates=2))
-    schedule = Schedule(1e-4, decay=0.5, decay_by=by, decay_start=(2 if by != "stalled" else 1,))
+    schedule = scheduled(
+        1e-4, lr_decay=0.5, lr_decay_strategy=by, lr_decay_start=(2 if by != "stalled" else 1,)
+    )
     assert schedule.decay_line(now, patience) == line
     assert schedule.decays(now, patience.decays) == 1
-    assert Schedule(1e-4, decay_by=by).decays(now, patience.decays) == 0, "there is no decay"
+    assert scheduled(1e-4).decays(now, patience.decays) == 0, "there is no decay"
 
 
 @pytest.mark.parametrize(
@@ -121,7 +127,7 @@ def test_decays_are_logged_in_marians_words(by, line):
 )
 def test_two_strategies_decay_at_epochs_as_in_marian(by, start, decays):
     """Marian 1.12 does so with 15 updates an epoch, if validation first stalls at update 20."""
-    schedule = Schedule(1e-4, decay=0.5, decay_by=by, decay_start=start)
+    schedule = scheduled(1e-4, lr_decay=0.5, lr_decay_strategy=by, lr_decay_start=start)
     patience = Patience(["perplexity"], TrainOptions(lr_decay=0.5, lr_decay_strategy="epoch"))
     epochs = []
     for update in range(1, 76):
@@ -138,7 +144,9 @@ def test_two_strategies_decay_at_epochs_as_in_marian(by, start, decays):
 
 def test_rates_that_marian_printed():
     """Rates of Marian 1.12 with `--lr-report` and 38 updates an epoch."""
-    schedule = Schedule(1e-4, warmup=every("30"), decay=0.5, decay_by="epoch", decay_start=(2,))
+    schedule = scheduled(
+        1e-4, lr_warmup="30", lr_decay=0.5, lr_decay_strategy="epoch", lr_decay_start=(2,)
+    )
     printed = {
         (1, 10): "3.3333e-05",
         (1, 20): "6.6667e-05",
@@ -154,13 +162,13 @@ def test_rates_that_marian_printed():
 @pytest.mark.parametrize(
     "wrong, message",
     [
-        ({"warmup": Frequency(30, "m")}, "minutes .* is not reproducible"),
-        ({"inverse_sqrt": Frequency(30, "m")}, "minutes .* is not reproducible"),
-        ({"inverse_sqrt": Frequency(3), "inverse_sqrt_start": Frequency(3, "t")}, "same unit"),
-        ({"decay": 0.5, "decay_start": (1, 2)}, "stalled needs one number"),
-        ({"decay": 0.5, "decay_by": "epoch+stalled"}, "a number for each of the two"),
+        ({"lr_warmup": "30m"}, "minutes .* is not reproducible"),
+        ({"lr_decay_inv_sqrt": "30m"}, "minutes .* is not reproducible"),
+        ({"lr_decay_inv_sqrt": "3", "lr_decay_inv_sqrt_start": "3t"}, "same unit"),
+        ({"lr_decay": 0.5, "lr_decay_start": (1, 2)}, "stalled needs one number"),
+        ({"lr_decay": 0.5, "lr_decay_strategy": "epoch+stalled"}, "a number for each of the two"),
     ],
 )
 def test_options_that_contradict_each_other(wrong, message):
     with pytest.raises(UsageError, match=message):
-        Schedule(**({"learn_rate": 0.1} | wrong))
+        scheduled(0.1, **wrong)

@@ -87,7 +87,8 @@ def saving(folder, tmp_path):
             model=Model(Path("x"), STRUCTURE, {}, "nematus", "npz", settings=ModelSettings()),
             vocabularies=[read_vocabulary(path)] * 2,
             texts=SimpleNamespace(preprocessing=None),
-            plan=SimpleNamespace(options=options, schedule=Schedule(0.5)),
+            settings={},
+            plan=SimpleNamespace(options=options, schedule=Schedule(TrainOptions(learn_rate=0.5))),
         )
         log = TrainingLog(folder.beside(".log"), folder.records, quiet=True)
         return Saving(setup, step, IDENTITY, log, **more)
@@ -109,7 +110,7 @@ def patience():
 def resumed(folder, **changes):
     followed = Patience(["bleu", "perplexity"], TrainOptions())
     given = {
-        "jit": None,
+        "options": TrainOptions(),
         "is_faster_compiled": lambda: False,
         "make_step": lambda jit: Step(jit=jit),
         "identity": IDENTITY,
@@ -232,14 +233,14 @@ def test_a_new_run(folder, faster):
     assert followed.saved() == Patience(["bleu", "perplexity"], TrainOptions()).saved()
 
 
-@pytest.mark.parametrize(("asked", "jit"), [(None, True), (False, False), (True, True)])
+@pytest.mark.parametrize(("asked", "jit"), [("auto", True), ("off", False), ("on", True)])
 def test_compilation_is_resumed_unless_an_option_decides_it(folder, saving, asked, jit):
     saving(Step(5)).save(course(5), patience(), LEARNT)
 
     def never():
         raise AssertionError("measured again")
 
-    (step, _), _ = resumed(folder, jit=asked, is_faster_compiled=never)
+    (step, _), _ = resumed(folder, options=TrainOptions(jit=asked), is_faster_compiled=never)
     assert step.jit is jit
 
 
@@ -306,7 +307,9 @@ def test_the_keys_are_marians(folder):
     for metric, value, update in (("perplexity", 4.0, 30), ("perplexity", 5.0, 60)):
         patience.update(metric, value, update)
     course = Course(Progress(4, 60, 0, 0, 14956), interval=Interval(12.5, 7, 3, norm=0.5))
-    plan = SimpleNamespace(options=TrainOptions(seed=5489), schedule=Schedule(0.5))
+    plan = SimpleNamespace(
+        options=TrainOptions(seed=5489), schedule=Schedule(TrainOptions(learn_rate=0.5))
+    )
     write_progress(folder, course, patience, plan)
     written = yaml.safe_load(folder.marian_progress.read_bytes())
     expected = {

@@ -166,7 +166,7 @@ def test_patience_resumes_except_for_what_it_resets(resets, stalled):
         {"seed": 1},
         patience,
         ALONE,
-        jit=None,
+        TrainOptions(),
         is_faster_compiled=lambda: False,
         make_step=lambda jit: SimpleNamespace(restore=restored.append, jit=jit),
     )
