@@ -138,10 +138,9 @@ class Command(click.Command):
         file and key, for errors in a file.
         """
         self.parse_words(ctx, one_value_each(args, self.options))
-        typed = {
-            name: ctx.params[name] for name in statements(self.options) if _is_typed(ctx, name)
-        }
-        settings = Settings(typed, {*typed}, {*typed})
+        given = ParameterSource.COMMANDLINE
+        names = [n for n in statements(self.options) if ctx.get_parameter_source(n) is given]
+        settings = Settings({name: ctx.params[name] for name in names}, {*names}, {*names})
         settings.interpolate = ctx.params.get("interpolate_env_vars", False)
         if paths := ctx.params.get("config"):
             paths = interpolated(paths, "--config") if settings.interpolate else paths
@@ -183,38 +182,25 @@ class Command(click.Command):
                     origin = settings.origins.get(name, flag.name)
                     ctx.params[name] = interpolated(ctx.params[name], origin)
 
-    def settings(self, ctx: click.Context) -> Settings:
-        """The values that the line and its configuration files set."""
-        return ctx.meta[SETTINGS]
-
-    def made(self, ctx: click.Context) -> Any:
-        """The options of the line. Raises UsageError where they need or exclude each other."""
-        values = {name: ctx.params[name] for name in statements(self.options)}
-        try:
-            return self.options(**values)
-        except UsageError as error:
-            raise self._by_origin(ctx, error) from None
-
-    def _by_origin(self, ctx: click.Context, error: UsageError) -> UsageError:
-        return UsageError(by_origin(str(error), self.options, self.settings(ctx).origins))
-
     def invoke(self, ctx: click.Context) -> Any:
-        options = self.made(ctx)
-        if getattr(options, "dump_config", None):
-            return self._dump(options, self.settings(ctx))
-        if noted := self.settings(ctx).noted:
-            note(noted)
-        arguments = {n: v for n, v in ctx.params.items() if n not in statements(self.options)}
+        """Call the callback. Raises UsageError where options need or exclude each other."""
+        settings, stated = ctx.meta[SETTINGS], statements(self.options)
+        arguments = {name: value for name, value in ctx.params.items() if name not in stated}
+        models = ctx.params.get("model")
         assert self.callback is not None  # noqa: S101 - for types: every command here has one
         try:
+            options = self.options(**{name: ctx.params[name] for name in stated})
+            if getattr(options, "dump_config", None):
+                return self._dump(options, settings)
+            if noted := settings.noted:
+                note(noted)
             return ctx.invoke(self.callback, options=options, **arguments)
         except NotAModel as error:  # `-m MODEL src.txt`: a text in place of a second model
-            models = getattr(options, "model", None)
             if self.stray and isinstance(models, tuple) and len(models) > 1:
                 raise UsageError(f"{error}{self.stray}") from None
             raise
         except UsageError as error:
-            raise self._by_origin(ctx, error) from None
+            raise UsageError(by_origin(str(error), self.options, settings.origins)) from None
 
     def _dump(self, options: Any, settings: Settings) -> None:
         if settings.in_own_names:
@@ -264,10 +250,6 @@ version_option = click.option(
     callback=_show_versions,
     help="Show the versions and the processor's instructions, and exit.",
 )
-
-
-def _is_typed(ctx: click.Context, name: str) -> bool:
-    return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def _going_on(ctx: click.Context) -> Option | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .configured import ConfiguredOptions
-from .declaration import choice, options_of
+from .declaration import choice, option, options_of
 
 STORE = ("float32", "float16")
 TO = ("dl4mt", "nematus", "nematus-tf", "marian-amun", "marian-nematus", "marian-s2s", "npz", "h5")
 
 
-output_option = options_of("Output")
+output_option = options_of("Output", excludes="--info")
 description_option = options_of("Description")
 
 
@@ -22,26 +22,24 @@ class ConvertOptions(ConfiguredOptions):
     to: str | None = output_option(
         "--to DIALECT: format of OUT (if not given: npz or h5, by the ending of its name)",
         choice(*TO),
-        excludes="--info",
     )
     store: str = output_option(
         "--store TYPE: type of the weights in OUT, npz or h5; float16 halves the file and rounds "
         "the weights to three digits",
         choice(*STORE, default="float32"),
-        excludes="--info",
     )
     verify: bool = output_option(
-        "--verify: read OUT again and compare every array with IN, bit for bit", excludes="--info"
+        "--verify: read OUT again and compare every array with IN, bit for bit"
     )
     average: tuple[str, ...] = output_option(
-        "--average MODEL...: write the mean of IN and these models (checkpoint averaging)",
-        excludes="--info",
+        "--average MODEL...: write the mean of IN and these models (checkpoint averaging)"
     )
-    vocabularies: tuple[str, ...] = output_option(
+    vocabularies: tuple[str, ...] = option(
         "-v --vocabs SRC TRG (--dictionaries): vocabulary files: source (one for each factor), "
-        "then target, where IN names none"
+        "then target, where IN names none",
+        group="Output",
     )
-    force: bool = output_option("-f --force: overwrite OUT", excludes="--info")
+    force: bool = output_option("-f --force: overwrite OUT")
 
     info: bool = description_option("--info: describe IN, and write no file")
     json: bool = description_option("--json: print the description as JSON", needs="--info")

@@ -53,11 +53,6 @@ def option(
     return field(default=default, metadata={"flag": flag})
 
 
-def text(**more: Any) -> dict[str, Any]:
-    """Values that are any text; more: `Flag`'s default, implied, and joined, as below."""
-    return more
-
-
 def whole(least: int | None, most: int, *, off: int | None = None, **more: Any) -> dict[str, Any]:
     """Values that are whole numbers from least to most, or `off`."""
     return {"kind": int, "bounds": Bounds(least, most, off=off)} | more
@@ -87,7 +82,7 @@ def choice(*choices: str, **more: Any) -> dict[str, Any]:
 
 
 def read_by(kind: Callable[[str], Any], **more: Any) -> dict[str, Any]:
-    """Values that a function reads."""
+    """Values that a function reads; more: `Flag`'s default, implied, and joined."""
     return {"kind": kind} | more
 
 
@@ -102,9 +97,9 @@ def same(options: type, name: str) -> Any:
     return field(default=default, metadata={"flag": stated})
 
 
-def options_of(group: str) -> Callable[..., Any]:
-    """`option` for the options of one group."""
-    return functools.partial(option, group=group)
+def options_of(group: str, *, needs: str = "", excludes: str = "") -> Callable[..., Any]:
+    """`option` for the options of one group, which all need or exclude others."""
+    return functools.partial(option, group=group, needs=needs, excludes=excludes)
 
 
 computing_option = options_of("Devices and memory")

@@ -127,7 +127,6 @@ class Flag:
         return value
 
     def _converted(self, given: Any) -> Any:
-        """A value of the option's type, whatever its size."""
         if self.choices and isinstance(given, bool):
             given = "on" if given else "off"  # as YAML reads these words
         if self.choices and isinstance(given, str):
@@ -209,31 +208,22 @@ class Options:
     """
 
     def __post_init__(self) -> None:
-        for name, (stated, default) in statements(self._class).items():
-            value = getattr(self, name)
-            if value != default:
-                self._check_value(stated, value)
-                self._check_others(stated, stated.is_off(value, default))
-
-    @property
-    def _class(self) -> type:
-        return type(self)
-
-    def _check_value(self, stated: Flag, value: Any) -> None:
-        try:
-            for one in value if isinstance(value, tuple) else (value,):
-                if one is not None:
-                    stated.check(one)
-        except ValueError as error:
-            raise UsageError(f"{stated.name} {error}") from None
-
-    def _check_others(self, stated: Flag, off: bool) -> None:
+        options: type = type(self)
         values = vars(self)
-        if needed := lacking(self._class, stated, values):
-            raise UsageError(f"{stated.name} needs {needed}")
-        for excluded in () if off else stated.excludes:
-            if _is_on(self._class, excluded, values):
-                raise UsageError(f"{stated.name} and {excluded} exclude each other")
+        for name, (stated, default) in statements(options).items():
+            if (value := values[name]) == default:
+                continue
+            try:
+                for one in value if isinstance(value, tuple) else (value,):
+                    if one is not None:
+                        stated.check(one)
+            except ValueError as error:
+                raise UsageError(f"{stated.name} {error}") from None
+            if needed := lacking(options, stated, values):
+                raise UsageError(f"{stated.name} needs {needed}")
+            for excluded in () if stated.is_off(value, default) else stated.excludes:
+                if _is_on(options, excluded, values):
+                    raise UsageError(f"{stated.name} and {excluded} exclude each other")
 
 
 def lacking(options: type, stated: Flag, values: Mapping[str, Any]) -> str:

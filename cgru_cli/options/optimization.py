@@ -10,14 +10,16 @@ from .flags import Options
 
 batch_option = options_of("Batches")
 objective_option = options_of("Objective")
-risk_option = options_of("Minimum risk training")
+risk_option = options_of("Minimum risk training", needs="--objective mrt")
 optimiser_option = options_of("Optimiser")
+quantizing_option = options_of("Optimiser", needs="--quantize-bits")
 rate_option = options_of("Learning rate")
+warmup_option = options_of("Learning rate", needs="--lr-warmup")
+decay_option = options_of("Learning rate", needs="--lr-decay")
 dropout_option = options_of("Dropout")
 
 DecayStrategy = Literal["epoch", "batches", "stalled", "epoch+batches", "epoch+stalled"]
 
-_LEVELS = "--quantize-bits"
 _MRT = "--objective mrt"
 
 
@@ -145,27 +147,23 @@ class OptimizationOptions(Options):
     mrt_samples: int = risk_option(
         "--mrt-samples N (--samplesN): number of sampled translations of each source sentence",
         whole(1, 100_000, default=100),
-        needs=_MRT,
     )
     mrt_alpha: float = risk_option(
         "--mrt-alpha A: sharpness of the distribution over the samples: the exponent of their "
         "probabilities",
         number(0, 1000, default=0.005),
-        needs=_MRT,
     )
     mrt_loss: str = risk_option(
         "--mrt-loss: sentence metric; the risk of a translation is 1 minus its score",
         choice("bleu", "chrf", "SENTENCEBLEU n=4", default="bleu"),
-        needs=_MRT,
     )
     mrt_reference: bool = risk_option(
-        "--mrt-reference: add the reference translation to the samples", needs=_MRT
+        "--mrt-reference: add the reference translation to the samples"
     )
     mrt_ml_mix: float = risk_option(
         "--mrt-ml-mix X: weight of the reference's cross-entropy per word, which is added to the "
         "risk",
         number(0, 1_000_000, default=0.0),
-        needs=_MRT,
     )
 
     optimizer: str = optimiser_option(
@@ -211,19 +209,17 @@ class OptimizationOptions(Options):
         "quantisation",
         whole(0, 24, default=0),
     )
-    quantize_optimization_steps: int = optimiser_option(
+    quantize_optimization_steps: int = quantizing_option(
         "--quantize-optimization-steps N: fit the scale of each quantised matrix by least "
         "squares in N steps; 0: its largest weight is the scale",
         whole(0, 1000, default=0),
-        needs=_LEVELS,
     )
-    quantize_log_based: bool = optimiser_option(
+    quantize_log_based: bool = quantizing_option(
         "--quantize-log-based: space the levels logarithmically, each half of the next larger "
-        "one, instead of evenly",
-        needs=_LEVELS,
+        "one, instead of evenly"
     )
-    quantize_biases: bool = optimiser_option(
-        "--quantize-biases: also quantise biases and gains of normalisation", needs=_LEVELS
+    quantize_biases: bool = quantizing_option(
+        "--quantize-biases: also quantise biases and gains of normalisation"
     )
     max_nan: int = optimiser_option(
         "--max-nan N: end training after N updates in a row whose cost or gradient is not finite",
@@ -240,17 +236,15 @@ class OptimizationOptions(Options):
         "N updates (u), epochs (e) or target words (t)",
         frequency("0"),
     )
-    lr_warmup_start_rate: float = rate_option(
+    lr_warmup_start_rate: float = warmup_option(
         "--lr-warmup-start-rate R: learning rate at which the warm-up starts",
         number(0, 1000, default=0.0),
-        needs="--lr-warmup",
     )
-    lr_warmup_cycle: bool = rate_option(
-        "--lr-warmup-cycle: repeat the warm-up whenever it has ended", needs="--lr-warmup"
+    lr_warmup_cycle: bool = warmup_option(
+        "--lr-warmup-cycle: repeat the warm-up whenever it has ended"
     )
-    lr_warmup_at_reload: bool = rate_option(
-        "--lr-warmup-at-reload: repeat the warm-up after the first update of a run that resumes",
-        needs="--lr-warmup",
+    lr_warmup_at_reload: bool = warmup_option(
+        "--lr-warmup-at-reload: repeat the warm-up after the first update of a run that resumes"
     )
     lr_decay_inv_sqrt: str = rate_option(
         "--lr-decay-inv-sqrt N[u|e|t]: decay the learning rate by sqrt(N / progress) once "
@@ -271,31 +265,27 @@ class OptimizationOptions(Options):
         "--lr-decay F: factor by which the learning rate is multiplied when it decays; 0: no decay",
         number(0, 10, default=0.0),
     )
-    lr_decay_strategy: DecayStrategy = rate_option(
+    lr_decay_strategy: DecayStrategy = decay_option(
         "--lr-decay-strategy: when the learning rate decays: by epochs, by updates (batches), or "
         "when validation has not improved (stalled); with epoch+batches and epoch+stalled, at "
         "every epoch once either has come",
         choice(*get_args(DecayStrategy), default="stalled"),
-        needs="--lr-decay",
     )
-    lr_decay_start: tuple[int, ...] = rate_option(
+    lr_decay_start: tuple[int, ...] = decay_option(
         "--lr-decay-start N...: epoch, update or number of validations without improvement of "
         "the first decay; two numbers for two strategies",
         whole(1, 10**9, default=(1,)),
-        needs="--lr-decay",
     )
-    lr_decay_freq: int = rate_option(
+    lr_decay_freq: int = decay_option(
         "--lr-decay-freq N: epochs or updates between two decays",
         whole(1, 10**9, default=1),
-        needs="--lr-decay",
     )
     lr_decay_repeat_warmup: bool = rate_option(
         "--lr-decay-repeat-warmup: repeat the warm-up when the learning rate decays",
         needs="--lr-decay and --lr-warmup",
     )
-    lr_decay_reset_optimizer: bool = rate_option(
-        "--lr-decay-reset-optimizer: reset the optimiser's averages when the learning rate decays",
-        needs="--lr-decay",
+    lr_decay_reset_optimizer: bool = decay_option(
+        "--lr-decay-reset-optimizer: reset the optimiser's averages when the learning rate decays"
     )
 
     dropout_embedding: float = dropout_option(

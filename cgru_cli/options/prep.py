@@ -12,12 +12,12 @@ VOCABULARY_PROGRAMS = ("marian", "nematus", "nematus-tf", "dl4mt")
 
 text_option = options_of("Text")
 token_option = options_of("Normalisation and tokens")
+tokenized_option = options_of("Normalisation and tokens", needs="--tokenize")
 subword_option = options_of("Sub-words and vocabularies")
 removal_option = options_of("Cleaning")
 filter_option = options_of("Use as a filter")
 program_option = options_of("Vocabularies of other programs")
 
-_TOKENIZED = "--tokenize"
 _FOLDER = "--source, --target, --dev, --test, --force"
 
 
@@ -68,20 +68,15 @@ class PrepOptions(ConfiguredOptions):
         "--normalize-punctuation: normalise punctuation as Moses does"
     )
     tokenize: bool = token_option("--tokenize: tokenise as Moses does")
-    escape: bool = token_option(
-        "--escape: write &apos; and the like as Moses' tokeniser does", needs=_TOKENIZED
-    )
-    split_hyphens: bool = token_option(
-        "--split-hyphens: split words at hyphens, a-b to a @-@ b, as Moses' tokeniser does with -a",
-        needs=_TOKENIZED,
+    escape: bool = tokenized_option("--escape: write &apos; and the like as Moses' tokeniser does")
+    split_hyphens: bool = tokenized_option(
+        "--split-hyphens: split words at hyphens, a-b to a @-@ b, as Moses' tokeniser does with -a"
     )
     lowercase: bool = token_option(
         "--lowercase: write everything in lower case", excludes="--truecase"
     )
-    truecase: bool = token_option(
-        "--truecase: write words in their most frequent case: Moses' truecaser, trained on the "
-        "text",
-        needs=_TOKENIZED,
+    truecase: bool = tokenized_option(
+        "--truecase: write words in their most frequent case: Moses' truecaser, trained on the text"
     )
 
     subwords: Literal["bpe", "unigram", "subword-nmt", "none"] | None = subword_option(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .declaration import choice, number, options_of, text, whole
+from .declaration import choice, number, options_of, read_by, whole
 from .feature_weights import EQUAL
 from .line_filter import FilterOptions, computing_option, model_option, score_option
 
@@ -14,12 +14,13 @@ SUMMARIES = ("ce-sum", "ce-mean", "ce-mean-words", "perplexity")
 
 list_option = options_of("N-best lists")
 corpus_option = options_of("Corpus filtering")
+reranking_option = options_of("N-best lists", needs="--rerank or --tune")
 metric_option = options_of("Metrics")
+evaluating_option = options_of("Metrics", needs="--metric")
+comparing_option = options_of("Metrics", needs="--metric or --tune")
 
 _RANKING = "--summary, --word-scores, --alignment, --alignment-format, --heatmap"
 _ONE_SCORE = "--n-best, --summary, --word-scores, --alignment, --alignment-format"
-_EVALUATING = "--metric"
-_COMPARING = "--metric or --tune"
 
 
 @dataclass(frozen=True)
@@ -68,13 +69,13 @@ class ScoreOptions(FilterOptions):
     n_best_feature: str = list_option(
         "--n-best-feature NAME: name of the feature that is added to the list; with several "
         "models Score0, Score1 and so on",
-        text(default="Score"),
+        read_by(str, default="Score"),
     )
     rerank: str | None = list_option(
         "--rerank W...|FILE: print the best hypothesis of each sentence of the n-best list: by "
         "the weighted sum of the list's features and the models' scores (divided as --normalize "
         "says); give the weights in this order, a file that --tune wrote, or equal for 1 each",
-        text(implied=EQUAL, joined=True),
+        read_by(str, implied=EQUAL, joined=True),
         needs="--n-best",
         excludes=_RANKING,
     )
@@ -96,13 +97,10 @@ class ScoreOptions(FilterOptions):
     seed: int = list_option(
         "--seed N: random seed of --tune", whole(0, 2**63 - 1, default=0), needs="--tune"
     )
-    join_bpe: bool = list_option(
-        "--join-bpe: join sub-words of hypotheses that end in `@@`", needs="--rerank or --tune"
-    )
-    in_words: bool = list_option(
+    join_bpe: bool = reranking_option("--join-bpe: join sub-words of hypotheses that end in `@@`")
+    in_words: bool = reranking_option(
         "--in-words: the list is written in the words or sub-words of the model that wrote it, "
         "so that --normalize can count them without that model (--join-bpe implies this)",
-        needs="--rerank or --tune",
         excludes="--model",
     )
 
@@ -132,22 +130,18 @@ class ScoreOptions(FilterOptions):
         "not given)",
         needs="--reference",
     )
-    reference: tuple[str, ...] = metric_option(
+    reference: tuple[str, ...] = comparing_option(
         "--reference -r FILE...: reference translations of --metric and --tune; several files "
-        "are several references",
-        needs=_COMPARING,
+        "are several references"
     )
-    confidence: bool = metric_option(
-        "--confidence: add 95 % confidence intervals, by bootstrap resampling", needs=_EVALUATING
+    confidence: bool = evaluating_option(
+        "--confidence: add 95 % confidence intervals, by bootstrap resampling"
     )
-    confusion: bool = metric_option(
-        "--confusion: also print the confusion matrix of labels", needs=_EVALUATING
-    )
-    paired: str | None = metric_option(
+    confusion: bool = evaluating_option("--confusion: also print the confusion matrix of labels")
+    paired: str | None = evaluating_option(
         "--paired: test whether the systems differ from the first one, by paired bootstrap or "
         "approximate randomisation",
         choice("bootstrap", "randomisation"),
-        needs=_EVALUATING,
     )
     samples: int = metric_option(
         "--samples N: number of resamplings of --confidence, --paired and --tune; 0: 1000, or "
@@ -155,23 +149,18 @@ class ScoreOptions(FilterOptions):
         whole(0, 1_000_000, default=0),
         needs="--confidence or --paired or --tune",
     )
-    tokenize: str | None = metric_option(
+    tokenize: str | None = comparing_option(
         "--tokenize NAME: tokeniser of BLEU, as sacrebleu calls it: 13a, intl, zh, char, none "
-        "and others",
-        needs=_COMPARING,
+        "and others"
     )
-    lowercase: bool = metric_option(
-        "--lowercase: compute BLEU and chrF without regard to case", needs=_COMPARING
-    )
-    format: str = metric_option(
+    lowercase: bool = comparing_option("--lowercase: compute BLEU and chrF without regard to case")
+    format: str = evaluating_option(
         "--format: format in which the scores of --metric are printed",
         choice("text", "json", "markdown", default="text"),
-        needs=_EVALUATING,
     )
-    width: int = metric_option(
+    width: int = comparing_option(
         "--width N: decimals of the scores of --metric and --tune",
         whole(0, 15, default=1),
-        needs=_COMPARING,
     )
 
     mini_batch: int = computing_option(

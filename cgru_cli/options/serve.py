@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from urllib.parse import urlsplit
 
 from .configured import ConfiguredOptions
-from .declaration import number, options_of, read_by, same, text, whole
+from .declaration import number, options_of, read_by, same, whole
 from .line_filter import FilterOptions, model_option
 from .translate import TranslateOptions
 
@@ -68,7 +68,7 @@ class ServeOptions(ConfiguredOptions):
 
     host: str = address_option(
         "--host ADDRESS: address to listen on; 0.0.0.0 is every network of this machine",
-        text(default="127.0.0.1"),
+        read_by(str, default="127.0.0.1"),
     )
     port: int = address_option(
         "--port N: port to listen on; 0: any free port, which is printed",

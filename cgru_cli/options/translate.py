@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..parameters.program import COMPAT
-from .declaration import choice, number, options_of, read_by, text, whole
+from .declaration import choice, number, options_of, read_by, whole
 from .kinds import sampling, unchanged, weight
 from .line_filter import (
     FilterOptions,
@@ -39,7 +39,7 @@ class TranslateOptions(FilterOptions):
         "--split-sentences CODE: lines have several sentences: translate each by itself and join "
         "the translations; the language CODE decides where sentences end; auto: the model's "
         "source language, or English if it is unknown",
-        text(implied="auto"),
+        read_by(str, implied="auto"),
         excludes="--n-best, --word-scores, --alignment, --alignment-format, --output-alignment, "
         "--heatmap, --tsv, --force-decode, --constraints, --output-sampling, --char-level",
     )

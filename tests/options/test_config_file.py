@@ -70,7 +70,7 @@ def meant(*arguments):
     """The options that a command line would train with, or its exit code."""
     seen = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(job, "run", lambda options, folder: seen.append(options))
+        patch.setattr(job, "run", lambda options, folder, **_: seen.append(options))
         code = main(["train", *map(str, arguments)], standalone_mode=False)
     return seen[0] if seen else code
 
