@@ -59,7 +59,7 @@ def test_each_recipe_says_what_it_takes_and_what_it_gave(folder):
     assert variables == set(re.findall(r"`([A-Z]+)`", " ".join(rows)))
 
 
-# --- complete runs ------------------------------------------------------------------------------
+# --- complete runs, of which a few run by default -----------------------------------------------
 
 
 # Models that are traced faster than the conditional GRU; the first has no annotations.
@@ -113,13 +113,14 @@ def test_quickstart(tmp_path):
     assert "source, translation, reference:" in done.stdout and "BLEU" in done.stdout
 
 
-@pytest.mark.exhaustive  # of the same commands as the other recipes
+@pytest.mark.exhaustive
 def test_it_docs(tmp_path):
     data = _text(tmp_path / "data", {"train": 2500, "dev": 5, "test": 7})
     _run("it-docs/run.sh", *SMALL, "--after", "2u", OUT=tmp_path / "o", DATA=data)
     assert _lines(tmp_path / "o/test.de") == 7
 
 
+@pytest.mark.exhaustive
 def test_tatoeba(tmp_path):
     """The example model: float16, with its vocabulary and the treatment of raw text beside it."""
     data = _text(tmp_path / "data", {"train": 3000, "dev": 5, "test": 7}, packed=True, colours=6)
@@ -155,6 +156,7 @@ def test_labels(tmp_path, script, of_words):
     assert (tmp_path / "o/results.md").read_text("utf-8") == done.stdout
 
 
+@pytest.mark.exhaustive
 def test_adaptation(tmp_path):
     general = _text(tmp_path / "general", {"train": 2500, "dev": 5, "test": 7}, packed=True)
     data = _text(tmp_path / "data", {"train": 60, "test": 6})
@@ -206,6 +208,7 @@ def test_multi30k(tmp_path, together):
         assert [_lines(path) for path in words] == [5, 6]
 
 
+@pytest.mark.exhaustive
 def test_ladder(tmp_path):
     """The figures of the table can be reproduced from models and texts."""
     for package in ("sacremoses", "subword_nmt", "nltk", "matplotlib"):
@@ -262,6 +265,7 @@ def test_wmt16(tmp_path):
     assert [Path(entry["path"]).name for entry in inputs] == ["train.en", "text.en"]
 
 
+@pytest.mark.exhaustive
 def test_vanishing(tmp_path):
     """Run two models for three updates; the initial gradients are those of the README."""
     models = {"MODELS": "tanh-small tanh-large", "SEEDS": 1, "UPDATES": 3}

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 from click.testing import CliRunner
+from selection import choice
 from shared_files import fixture_path
 
 from cgru_cli.cli import main
@@ -53,7 +54,7 @@ def run(command, *arguments):
     return CliRunner().invoke(main, [COMMANDS[command], "--compat", "marian", *arguments])
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", choice(FORMS, "full"))
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_whole_dump_runs(dumps, folder, command, form):
     path = folder / f"{command}.{form}.yml"

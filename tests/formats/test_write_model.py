@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 from cases import random_arrays, small_structure
+from selection import choice
 from shared_files import FIXTURES, fixture_path
 
 from cgru_cli.convert.job import verify
@@ -76,7 +77,14 @@ def make(structure, path="model.npz", program="nematus"):
     return Model(path, structure, random_arrays(structure), program)
 
 
-@pytest.mark.parametrize("name", HOLDERS)
+CHOSEN = (
+    "a-shallow/model.npz", "d-tied-all/model.npz", "e-deep-tf/native/model-1500",
+    "f-factors/model.padded.npz", "marian-amun/model.npz", "marian-nematus-ln/model.npz",
+    "marian-s2s-deep/model.npz", "dl4mt-session1/model.npz",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", choice(HOLDERS, *CHOSEN))
 def test_a_model_is_read_back_from_every_format_that_holds_it(name, tmp_path):
     fixture_path(name.split("/")[0])
     model = read(FIXTURES / name)

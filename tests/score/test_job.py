@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from models import text_lines
 from references import MARIAN, NEMATUS, OOV, SCORES
+from selection import choice
 
 WORDS = "a b c d e@@ f unseen"
 
@@ -53,9 +54,20 @@ def forced(lines, shared, name, compat, ending="", *more):
     return folder, lines(*model, *pairs, "--compat", compat, *more)
 
 
+PRINTED = (  # one model of each program
+    "a-shallow/model.npz", "e-deep-tf/native/model-1500", "c-tied-dec/model.npz",
+    "marian-s2s-deep/model.npz", "dl4mt-session1/model.npz",
+)  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "name, file, ending",
-    [(name, SCORES[name][-1], "") for name in SCORES]  # tests of the network check the others
+    [
+        *choice(  # tests of the network check the others
+            [(name, SCORES[name][-1], "") for name in SCORES],
+            *((name, SCORES[name][-1], "") for name in PRINTED),
+        )
+    ]
     + [("a-shallow/model.npz", file, "") for file in ("scores.norm1.txt", "theano/scores.txt")]
     + [("f-factors/model.npz", OOV["f-factors/model.npz"][0], ".oov")],
 )
