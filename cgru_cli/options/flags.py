@@ -23,9 +23,10 @@ _GROUPS = """
     Output, Description, Model and text, Address, Text, Training data, Model,
     Sub-words and vocabularies, Normalisation and tokens, Cleaning, Search, Output text, Scores,
     Batches, Optimiser, Learning rate, Dropout, Validation, End of training, Saving, Log,
-    Objective, Minimum risk training, Initialisation, Sampling, Attention, N-best lists, Metrics,
-    Corpus filtering, Noisy channel, Limits, Access, Batching of requests, Use as a filter,
-    Vocabularies of other programs, Devices and memory, General, Configuration files
+    Objective, Minimum risk training, Initialisation, Sampling, Minimum Bayes risk, Attention,
+    N-best lists, Metrics, Corpus filtering, Noisy channel, Limits, Access, Batching of requests,
+    Use as a filter, Vocabularies of other programs, Devices and memory, General,
+    Configuration files
 """
 GROUPS = [*" ".join(_GROUPS.split()).split(", "), ""]
 _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}

@@ -38,6 +38,9 @@ class SearchKeywords(TypedDict, total=False):
     suppress_unk: bool
     unk_replace: bool
     output_sampling: str | None
+    mbr: int | None
+    mbr_utility: str
+    mbr_n_best: bool
     split_sentences: str | None
     seed: int
     mini_batch: int | None

@@ -17,6 +17,7 @@ from .line_filter import (
 
 search_option = options_of("Search")
 sampling_option = options_of("Sampling")
+risk_option = options_of("Minimum Bayes risk")
 channel_option = options_of("Noisy channel")
 word_option = options_of("Output text")
 
@@ -129,6 +130,25 @@ class TranslateOptions(FilterOptions):
         "--seed N: random seed of sampling; each sample depends only on the seed and its line "
         "number",
         whole(0, 2**63 - 1, default=0),
+    )
+
+    mbr: int | None = risk_option(
+        "--mbr N: print, of N sampled translations (by default epsilon 0.02), the one that is the "
+        "most similar to all of them (minimum Bayes risk); the totals of --n-best are mean "
+        "similarities, from 0 to 100",
+        whole(1, 1000),
+        excludes="--beam-size, --channel-model, --split-sentences",
+    )
+    mbr_utility: str = risk_option(
+        "--mbr-utility: similarity of two translations: sentence chrF or BLEU of sacreBLEU",
+        choice("chrf", "bleu", default="chrf"),
+        needs="--mbr",
+    )
+    mbr_n_best: bool = risk_option(
+        "--mbr-n-best: choose from the N hypotheses of a beam search, weighted by their "
+        "probabilities, instead of samples",
+        needs="--mbr",
+        excludes="--output-sampling",
     )
 
     channel_model: str | None = channel_option(

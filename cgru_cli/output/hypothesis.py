@@ -22,7 +22,7 @@ class Hypothesis(NamedTuple):
     tokens: Sequence[str]  # [T] target words of the model, never EOS
     finished: bool  # whether it ended by EOS
     score: float  # nats: weighted sum of log-probabilities, including EOS
-    total: float  # score after length normalisation and word penalty
+    total: float  # score after length normalisation and word penalty; expected utility of --mbr
     word_scores: np.ndarray = np.zeros(0, np.float32)  # float32: [T + 1] nats, adding up to score
     model_scores: Sequence[float] = ()  # [models] nats: unweighted sums (Marian's F0, F1, ..)
     alignment: np.ndarray | None = None  # float32: [T + 1, S + 1] attention over source incl. EOS

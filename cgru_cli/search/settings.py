@@ -31,7 +31,8 @@ class SearchSettings:
     normalize: alpha of the division by length ** alpha; word_penalty: subtracted per word;
     unk: the word never to produce, None where it is allowed; best_only: stop as soon as the best
     hypothesis is certain; with_alignment: keep the attention; sampling: draw `beam_size`
-    translations in place of a beam.
+    translations in place of a beam; utility: rank those found by their expected chrf or bleu, as
+    `translate.expected_utility` does.
     """
 
     beam_size: int = 5
@@ -41,6 +42,7 @@ class SearchSettings:
     best_only: bool = False
     with_alignment: bool = False
     sampling: Sampling | None = None
+    utility: str | None = None
 
     def total(self, score: Any, length: Any) -> Any:
         """The score by which hypotheses are ranked, as numbers or arrays of them.

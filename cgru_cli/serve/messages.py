@@ -56,6 +56,23 @@ class TranslateRequest(ModelRequest, frozen=True, kw_only=True):
         about("phrases that each translation must contain; one list per text"),
     ] = None
     avoid: Annotated[list[str], about("phrases that no translation may contain")] = []
+    output_sampling: Annotated[
+        str | None,
+        about("sample: `full [T]`, `topk K [T]`, `nucleus P [T]` or `epsilon E [T]`"),
+    ] = None
+    seed: Annotated[
+        Annotated[int, Meta(ge=0, le=2**63 - 1)] | None, about("random seed of samples")
+    ] = None
+    mbr: Annotated[
+        Positive | None,
+        about("return, of so many samples, the most similar to all; totals are similarities"),
+    ] = None
+    mbr_utility: Annotated[
+        Literal["chrf", "bleu"] | None, about("similarity for mbr; default: chrf")
+    ] = None
+    mbr_n_best: Annotated[
+        bool | None, about("choose by mbr from the hypotheses of a beam search, not from samples")
+    ] = None
     split_sentences: Annotated[
         bool | str,
         about(

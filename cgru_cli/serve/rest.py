@@ -21,6 +21,8 @@ from .served_model import SearchOptions, ServedModel
 from .service import Service
 from .work import Kind, Line, Pair, Refusal
 
+_MORE = ("output_sampling", "seed", "mbr", "mbr_utility", "mbr_n_best")
+
 
 class Rest:
     """The handlers of the paths."""
@@ -48,7 +50,9 @@ class Rest:
         model = service.model(asked.model)
         lines = self._lines(asked)
         forced = any(line.prefix or line.required or line.avoided for line in lines)
-        search = SearchOptions(asked.beam_size, asked.n_best, asked.normalize, asked.alignment)
+        search = SearchOptions(
+            asked.beam_size, asked.n_best, asked.normalize, asked.alignment, more=_more(asked)
+        )
         kind = service.searching(model, search, forced=forced)
         if asked.split_sentences:
             return encoded(await self._paragraphs(request, kind, asked))
@@ -65,7 +69,7 @@ class Rest:
         self, request: Request, kind: Kind, asked: messages.TranslateRequest
     ) -> messages.TranslateAnswer:
         """The translations of texts, whose sentences are lines of work. Raises Refusal."""
-        for name in ("prefixes", "constraints", "alignment", "word_scores", "stream"):
+        for name in (*_MORE, "prefixes", "constraints", "alignment", "word_scores", "stream"):
             if getattr(asked, name):
                 raise Refusal(400, f"split_sentences and {name} exclude each other")
         if asked.n_best > 1:
@@ -174,6 +178,14 @@ class Rest:
             source = [*pair.source, EOS]
             scores.append(_scored(messages.ScoredPair, model, hypothesis, asked, source=source))
         return encoded(messages.ScoreAnswer(model.name, scores))
+
+
+def _more(asked: messages.TranslateRequest) -> dict[str, Any]:
+    """The options of `cgru translate` that a request states, and those that these depend on."""
+    more = {name: value for name in _MORE if (value := getattr(asked, name)) is not None}
+    if more and (asked.constraints or asked.avoid):
+        more["constraints"] = "tabs"
+    return more
 
 
 def _description(model: ServedModel) -> messages.ModelDescription:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import CgruError, UsageError
 from ..formats.loaded_model import load_model
+from ..options.keywords import in_python
 from ..options.serve import ServeOptions
 from ..score.pairs.ensemble_scorer import EnsembleScorer
 from ..score.pairs.model_scorer import ModelScorer
@@ -25,13 +26,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """The search that a request asks for; None: as set on the server's command line."""
+    """The search that a request asks for; None: as set on the server's command line.
+
+    more: other options of `cgru translate`, by their names.
+    """
 
     beam_size: int | None = None
     n_best: int = 1
     normalize: float | None = None
     alignment: bool = False
     suppress_unk: bool | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
 
 
 class ServedModel:
@@ -81,7 +86,13 @@ class ServedModel:
         if search.alignment and not self.attends:
             raise CgruError(f"{self.name}: this model has no attention: there are no alignments")
         given = self.plan.settings
-        beam_size = search.beam_size or max(given.beam_size, search.n_best)
+        if search.more:
+            with in_python():
+                asked = dict(search.more) | {"beam_size": search.beam_size}
+                options = dataclasses.replace(self.plan.options, **asked)
+                given = SearchPlan(options, self._models, self.plan).settings
+        least = given.beam_size if given.utility else max(given.beam_size, search.n_best)
+        beam_size = search.beam_size or least
         if search.n_best > beam_size:
             raise CgruError(f"n_best {search.n_best}: more than the beam_size, {beam_size}")
         unk = given.unk

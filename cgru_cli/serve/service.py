@@ -75,7 +75,9 @@ class Service:
     def searching(self, model: ServedModel, search: SearchOptions, *, forced: bool = False) -> Kind:
         """The kind of a request's search. Raises Refusal if it exceeds the limits."""
         most = max(self.options.max_beam_size, model.plan.settings.beam_size)
-        for name, value in (("beam_size", search.beam_size), ("n_best", search.n_best)):
+        asked = {"beam_size": search.beam_size, "n_best": search.n_best, "mbr": None, **search.more}
+        for name in ("beam_size", "n_best", "mbr"):
+            value = asked[name]
             if value is not None and not 1 <= value <= most:
                 raise Refusal(400, f"{name} {value}: this server allows 1 to {most}")
         try:

@@ -73,7 +73,8 @@ class SharedSearch:
         for number, hypotheses in self._search.step():
             begun = self.live.pop(number)
             results = self._line_search.results
-            translation = results.translation(begun.job.number, begun.request, hypotheses)
+            settings = self._kind.settings
+            translation = results.translation(begun.job.number, begun.request, hypotheses, settings)
             self._metrics.translated(begun.length - 1, translation)
             begun.job.done(translation)
         return True

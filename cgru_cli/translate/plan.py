@@ -34,14 +34,15 @@ from .noisy_channel import NoisyChannel
 if TYPE_CHECKING:
     from ..search.settings import Sampling, SearchSettings
 
+MBR_SAMPLING = "epsilon 0.02"  # Freitag et al. 2023, "Epsilon Sampling Rocks"
 TEXT_LIMIT = 200  # words that a language model writes, as many as Nematus' translations may have
 
 _OF_TEXT = """
     normalize word_penalty max_length_factor translation_maxlen force_decode allow_unk
     suppress_unk unk_replace join_bpe no_spm_decode shortlist constraints avoid channel_model
-    split_sentences
+    split_sentences mbr
 """.split()  # options that models of labels do not have
-_NOT_OF_NEMATUS_TF = "force_decode constraints avoid channel_candidates".split()
+_NOT_OF_NEMATUS_TF = "force_decode constraints avoid channel_candidates mbr_n_best".split()
 _ATTENTION = """
     alignment alignment_format output_alignment unk_replace heatmap
 """.split()
@@ -85,6 +86,7 @@ class SearchPlan:
             unk=first.target.unk_id if no_unk else None,
             with_alignment=bool(attends),
             sampling=sampling,
+            utility=options.mbr_utility if options.mbr else None,
         )
         self.channel: NoisyChannel | None = None
         if base and base.channel:
@@ -117,7 +119,8 @@ class SearchPlan:
 
     def ending_early(self, settings: SearchSettings) -> SearchSettings:
         """The settings of a search for the best translation only, which may end sooner."""
-        return dataclasses.replace(settings, best_only=min(self.weights) >= 0)
+        certain = min(self.weights) >= 0 and settings.utility is None
+        return dataclasses.replace(settings, best_only=certain)
 
 
 def _check(
@@ -135,6 +138,8 @@ def _check(
                 )
     if sampling and any(loaded.model.structure.crf for loaded in models):
         raise UsageError("--output-sampling: the tags of a CRF are searched for, not drawn")
+    if sampling and (options.constraints or options.avoid):
+        raise UsageError("--mbr with constraints needs --mbr-n-best: samples cannot satisfy them")
     check_attention(models, any(getattr(options, name) for name in _ATTENTION))
     if options.max_length_factor and not any(loaded.reads_words for loaded in models):
         raise UsageError(
@@ -183,7 +188,7 @@ def ranking(
     greedy = not (models[0].writes_text or crfs or options.n_best)
     default_beam = 1 if options.output_sampling or greedy else configured.beam_size
     default_alpha = 1.0 if options.channel_model else configured.normalize  # as in Yee et al.
-    beam_size = _first(options.beam_size, default_beam, program.beam_size)
+    beam_size = _first(options.mbr, options.beam_size, default_beam, program.beam_size)
     normalize = _first(options.normalize, default_alpha, program.normalize)
     for name, value in (("beam_size", beam_size), ("normalize", normalize)):
         try:
@@ -311,9 +316,10 @@ def _sampling(options: TranslateOptions, models: Sequence[LoadedModel]) -> Sampl
     """The settings of sampling; None for a search."""
     from ..search.settings import Sampling
 
-    if options.output_sampling is None:
+    kind = options.output_sampling
+    if kind is None and (not options.mbr or options.mbr_n_best):
         return None
-    asked = kinds.sampling(options.output_sampling)
+    asked = kinds.sampling(kind or MBR_SAMPLING)
     if asked.get("top", 0) >= models[0].model.structure.target_vocabulary:
         del asked["top"]  # the same as full, and quicker
     return Sampling(**asked, seed=options.seed)

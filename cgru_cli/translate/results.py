@@ -11,12 +11,14 @@ from ..formats.loaded_model import LoadedModel
 from ..output.heatmap.view import MEAN, View, model_names
 from ..output.hypothesis import Hypothesis
 from ..text import subwords, unknown_words
+from .expected_utility import ranked
 from .plan import SearchPlan
 from .requests import Request
 
 if TYPE_CHECKING:
     from ..network.scorer import Members
     from ..search.hypotheses import SearchResult
+    from ..search.settings import SearchSettings
 
 
 class Translation(NamedTuple):
@@ -92,9 +94,16 @@ class Results:
                 yield one._replace(hypotheses=[hypothesis for hypothesis, _ in ranked], words=best)
 
     def translation(
-        self, number: int, request: Request, results: Sequence[SearchResult]
+        self,
+        number: int,
+        request: Request,
+        results: Sequence[SearchResult],
+        settings: SearchSettings | None = None,
     ) -> Translation:
-        """The translations of one line; none for an empty line, though Nematus-TF searches it."""
+        """The translations of one line; none for an empty line, though Nematus-TF searches it.
+
+        settings: those of the search; None: the plan's.
+        """
         if request.empty:
             return self.empty(number)
         if request.constraints and not results:
@@ -106,6 +115,11 @@ class Results:
                 self._channel.featured(one, len(request.source) + 1, result.channel, result.lm)
                 for one, result in zip(hypotheses, results, strict=True)
             ]
+        settings = settings or self._plan.settings
+        if settings.utility and results:
+            best = ranked(hypotheses, settings.utility, sampled=settings.sampling is not None)
+            hypotheses = [hypotheses[place]._replace(total=total) for place, total in best]
+            results = [results[place] for place, _ in best]
         words = results[0].words.tolist() if results else ()
         return Translation(number, source, request.source, hypotheses, words)
 

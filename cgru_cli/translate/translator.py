@@ -168,9 +168,11 @@ class Translator:
         given = checked(TranslateOptions, options, [*SearchKeywords.__annotations__])
         search = self._search
         given |= {"n_best": n_best is not None, **more}
+        if given.get("mbr"):
+            given.setdefault("beam_size", None)
         asked = dataclasses.replace(search.plan.options, **given)
         plan = self._planned(SearchPlan(asked, search.direct, search.plan))
-        if n_best is not None and n_best > plan.settings.beam_size:
+        if n_best is not None and n_best > plan.settings.beam_size and not asked.mbr:
             if given.get("beam_size"):
                 raise UsageError(f"n_best {n_best}: more than beam_size, {given['beam_size']}")
             plan.settings = dataclasses.replace(plan.settings, beam_size=n_best)

@@ -87,6 +87,7 @@ LATE = {
     "score.metrics.evaluation": {"sacrebleu"},
     "train.validation": {"sacrebleu"},
     "optimization.minimum_risk": {"sacrebleu"},
+    "translate.expected_utility": {"sacrebleu"},
     "text.moses": {"sacremoses"},
     "text.sentences": {"sentencex"},
     "text.subwords": {"subword_nmt"},

@@ -76,6 +76,25 @@ def test_options_of_a_request_mean_what_they_mean_for_the_command(web, model_pat
     assert found["translations"][0]["hypotheses"][0]["total"] == pytest.approx(best[0].total)
 
 
+def test_samples_and_minimum_bayes_risk_are_those_of_the_translator(web, model_path):
+    same = Translator(model_path, translation_maxlen=8)
+    for asked in (
+        {"output_sampling": "nucleus 0.8", "seed": 4},
+        {"mbr": 6, "mbr_utility": "bleu", "seed": 4},
+        {"mbr": 6, "mbr_n_best": True},
+    ):
+        found = posted(web, "/v1/translate", texts=TEXTS, **asked, n_best=3)
+        for shown, listed in zip(
+            found["translations"], same.translate(TEXTS, **asked, n_best=3), strict=True
+        ):
+            assert [one["words"] for one in shown["hypotheses"]] == [
+                list(one.tokens) for one in listed
+            ]
+            assert [one["total"] for one in shown["hypotheses"]] == pytest.approx(
+                [one.total for one in listed], abs=1e-3
+            )
+
+
 def test_prefixes_begin_translations(web):
     found = posted(web, "/v1/translate", texts=["a b", "c"], prefixes=["D@@ E", ["F"]])
     one, other = (line["hypotheses"][0]["words"] for line in found["translations"])
@@ -150,6 +169,15 @@ def test_models_and_limits_are_listed(web):
         (b'{"texts": ["a"], "n_best": 25}', 400, ["n_best 25"]),
         (b'{"texts": ["a"], "n_best": 3, "beam_size": 2}', 400, ["more than the beam_size"]),
         (b'{"texts": ["a"], "normalize": NaN}', 400, ["normalize"]),
+        (b'{"texts": ["a"], "output_sampling": "much"}', 400, ["output_sampling much: `full [T]`"]),
+        (b'{"texts": ["a"], "mbr": 25}', 400, ["mbr 25: this server allows 1 to 24"]),
+        (b'{"texts": ["a"], "mbr": 2, "beam_size": 2}', 400, ["mbr and beam_size exclude"]),
+        (b'{"texts": ["a"], "mbr_utility": "bleu"}', 400, ["mbr_utility needs mbr"]),
+        (
+            b'{"texts": ["a"], "output_sampling": "full", "constraints": [["A"]]}',
+            400,
+            ["constraints and output_sampling exclude each other"],
+        ),
         (b'{"texts": ["a"], "normalize": 1e999}', 400, ["normalize"]),
         (b'{"texts": ["a"], "prefixes": []}', 400, ["0 prefixes for 1 texts"]),
         (b'{"texts": ["a"], "constraints": []}', 400, ["0 constraints for 1 texts"]),

@@ -14,6 +14,7 @@ import time
 import numpy as np
 import prepared
 import pytest
+import sacrebleu
 import sentencepiece
 from click.testing import CliRunner
 from commands import (
@@ -372,6 +373,13 @@ def test_words_beyond_the_embeddings_are_unknown(tmp_path, lines):
         (["--output-sampling", "topk", "0"], ["full [T]"]),
         (["--output-sampling", "full", "-1"], ["full [T]"]),
         (["--output-sampling", "often"], ["full [T]"]),
+        (["--mbr", "4", "-k", "2"], ["--mbr and --beam-size exclude"]),
+        (["--mbr", "0"], ["--mbr 0: a whole number from 1 to 1,000"]),
+        (["--mbr", "4", "--mbr-utility", "ter"], ["--mbr-utility ter: one of chrf, bleu"]),
+        (["--mbr-n-best"], ["--mbr-n-best needs --mbr"]),
+        (["--mbr", "4", "--mbr-n-best", "--output-sampling"], ["exclude each other"]),
+        (["--mbr", "4", "--constraints"], ["--mbr with constraints needs --mbr-n-best"]),
+        (["--mbr", "4", "--mbr-n-best", "--compat", "nematus-tf"], ["--mbr-n-best: the search of"]),
         (["--output-sampling", "nucleus"], ["`nucleus P [T]`", "P above 0, at most 1"]),
         (["--output-sampling", "epsilon", "2"], ["E from 0 to 1"]),
         (["--alignment", "much"], ["--alignment much"]),
@@ -451,6 +459,57 @@ def test_sampling_is_reproducible(model, lines):
     for same in (["nucleus", 1], ["epsilon", 0], ["topk", 9999]):  # nothing is left out
         assert sampled("--output-sampling", *same, "--seed", 3) == first
     assert len(sampled("--output-sampling", "topk", 3, 0.8, "-k", 5, "--n-best")) == 15
+
+
+def lists_of(written):
+    """The texts, scores and totals of n-best lists, by line."""
+    lists = {}
+    for line in written:
+        number, text, score, total = line.split(" ||| ")
+        lists.setdefault(number, []).append((text, float(score.split()[1]), float(total)))
+    return lists
+
+
+@pytest.mark.parametrize(
+    ("options", "same"),
+    [
+        ([], ["--output-sampling", "epsilon", 0.02]),
+        (["--mbr-utility", "bleu", "--output-sampling", "full", 0.3], []),
+        (["--mbr-n-best"], None),
+    ],
+)
+def test_mbr_chooses_the_most_similar_translation(model, lines, options, same):
+    """Compared with sacreBLEU's score of all pairs of the same samples, or hypotheses."""
+    run = ["-m", model, "--seed", 5, "--n-best", "--translation-maxlen", 6]
+    text = "a b c\n\nf d\n"
+    risks = lists_of(lines(*run, "--mbr", 6, *options, text=text))
+    others = same or (options[2:] if same is not None else [])
+    found = lists_of(lines(*run, "-k", 6, *others, text=text))
+    score = sacrebleu.sentence_bleu if "bleu" in options else sacrebleu.sentence_chrf
+    for number in ("0", "2"):
+        chances = np.array([1.0 if same is not None else math.exp(s) for _, s, _ in found[number]])
+        candidates = [one for one, _, _ in found[number]]
+        expected = {
+            one: np.dot([score(one, [other]).score for other in candidates], chances)
+            / chances.sum()
+            for one in candidates
+        }
+        own = {one: total for one, _, total in risks[number]}
+        assert own == pytest.approx(expected, rel=1e-4)
+        assert list(own.values()) == sorted(own.values(), reverse=True)
+    assert risks["1"] == [("", 0.0, 0.0)]
+    best = lines(*run, "--mbr", 6, *options, text=text)
+    plain = [*run[:4], *run[5:]]
+    assert lines(*plain, "--mbr", 6, *options, text=text) == [
+        risks["0"][0][0], "", risks["2"][0][0]
+    ]  # fmt: skip
+    assert best == lines(*run, "--mbr", 6, *options, "--mini-batch", 1, text=text)
+
+
+def test_mbr_of_one_sample_is_the_sample(model, lines):
+    run = ["-m", model, "--seed", 2]
+    drawn = lines(*run, "--output-sampling", "epsilon", 0.02, text="a b\n\nc\n")
+    assert lines(*run, "--mbr", 1, text="a b\n\nc\n") == drawn
 
 
 def test_unknown_words_are_replaced(tmp_path, lines):

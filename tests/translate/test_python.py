@@ -64,6 +64,7 @@ def test_options_of_a_call_are_those_of_a_translator(path, translator):
         {"normalize": 1.0, "word_penalty": 0.3},
         {"translation_maxlen": 2},
         {"output_sampling": "topk 3", "seed": 7},
+        {"output_sampling": "nucleus 0.7", "seed": 7},
         {"suppress_unk": True, "mini_batch": 1},
     ):
         own = Translator(path, **({"beam_size": 3, "translation_maxlen": 6} | options))
@@ -75,6 +76,21 @@ def test_options_of_a_call_are_those_of_a_translator(path, translator):
     # the next call has the options of the translator again
     lengths = [len(one.tokens) for one in translator.translate(LINES)]
     assert max(lengths) > 2
+
+
+def test_mbr_ranks_samples_by_similarity(path, translator):
+    ranked = translator.translate(LINES, mbr=8, seed=3, n_best=8)
+    assert [one[0].text for one in ranked] == [
+        one.text for one in translator.translate(LINES, mbr=8, seed=3)
+    ]
+    for several in ranked:
+        totals = [one.total for one in several]
+        assert len(several) <= 8 and totals == sorted(totals, reverse=True)
+        assert len({one.text for one in several}) == len(several)
+    with pytest.raises(UsageError, match="mbr and beam_size exclude each other"):
+        translator.translate("a", mbr=4, beam_size=2)
+    own = Translator(path, mbr=8, seed=3, translation_maxlen=6).translate(LINES)
+    assert [one.text for one in own] == [one[0].text for one in ranked]
 
 
 def test_n_best_widens_the_beam(translator):
