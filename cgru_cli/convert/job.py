@@ -6,7 +6,7 @@ import dataclasses
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,7 @@ from ..formats.read_model import read
 from ..formats.write_model import output_path, write
 from ..options.convert import ConvertOptions
 from ..parameters.structure import Structure
+from ..system import tensorflow_start
 from ..text.vocabulary import Vocabulary
 from .description import as_text, describe, shown
 
@@ -32,7 +33,7 @@ def run(model: str, output: str | None, options: ConvertOptions) -> None:
     if options.info:
         if output is not None:
             raise UsageError("--info writes no model: omit OUT")
-        description = describe(read(model), options.vocabularies)
+        description = describe(read(model, "auto"), options.vocabularies)
         text = as_text(description, options.arrays)
         if options.json:
             text = json.dumps(description, indent=2, ensure_ascii=False) + "\n"
@@ -41,6 +42,11 @@ def run(model: str, output: str | None, options: ConvertOptions) -> None:
     if output is None:
         raise UsageError("name the file to write, OUT, or add --info")
     output_path(output, options.to or _by_name(output))  # fails before a large model is read
+    if options.precision != "float32":
+        if (options.to or _by_name(output)) != "onnx":
+            raise UsageError(f"--precision {options.precision}: is for an OUT that ends in .onnx")
+        if options.verify:
+            raise UsageError("--verify: arrays cannot be compared after --precision int8")
     source = read(model)
     if options.average:
         source = average([source, *(read(other) for other in options.average)])
@@ -51,7 +57,14 @@ def run(model: str, output: str | None, options: ConvertOptions) -> None:
                 "expect float32"
             )
         source = rounded(source, options.store)
-    target = write_model(source, output, options.to, options.vocabularies, force=options.force)
+    target = write_model(
+        source,
+        output,
+        options.to,
+        options.vocabularies,
+        force=options.force,
+        precision=options.precision,
+    )
     if options.verify:
         verify(source, read(target))
 
@@ -63,12 +76,14 @@ def write_model(
     vocabularies: Sequence[str] = (),
     *,
     force: bool = False,
+    precision: str = "float32",
 ) -> Path:
     """Write a model in any program's format, with configuration and vocabularies beside it.
 
-    to: the format, as in `cgru convert --to`; by default from the path's ending (.npz, .h5).
+    to: the format, as in `cgru convert --to`; by default from the path's ending (.npz, .h5, .onnx).
     vocabularies: files, source (one per factor) then target; by default those of the model.
-    force: overwrite files. Returns the path; for a checkpoint the prefix of its files.
+    force: overwrite files. precision: of an ONNX file, float32 or int8. Returns the path; for a
+    checkpoint the prefix of its files.
 
     Raises CgruError where the format cannot hold the model, naming each feature, and where a file
     exists and force is not given; UsageError where the path does not fit the format.
@@ -86,15 +101,32 @@ def write_model(
             if vocabularies:
                 raise
             warn(f"{error}; writing the model without vocabularies")
-    write(plain, target, to, beside, force)
+    graph = _graph(plain, precision) if to == "onnx" else None
+    write(plain, target, to, beside, force, graph=graph)
     return target
 
 
+def _graph(model: Model, precision: str) -> Callable[[dict], bytes]:
+    """The content of an ONNX file, given the description of the model."""
+    tensorflow_start.import_tensorflow()
+    from ..network.onnx_export import exported
+
+    def content(description: dict) -> bytes:
+        return exported(model.structure, model.arrays, description, precision)
+
+    return content
+
+
 def _by_name(output: str) -> str:
-    for ending, to in ((".npz", "npz"), (".h5", "h5"), (".hdf5", "h5")):
+    for ending, to in (
+        (".npz", "npz"),
+        (".h5", "h5"),
+        (".hdf5", "h5"),
+        (".onnx", "onnx"),
+    ):
         if output.endswith(ending):
             return to
-    raise UsageError(f"{output}: name the format with --to, or end the name in .npz or .h5")
+    raise UsageError(f"{output}: name the format with --to, or end the name in .npz, .h5 or .onnx")
 
 
 def average(models: Sequence[Model]) -> Model:

@@ -22,7 +22,7 @@ from ..parameters.structure import (
 )
 
 # cgru's own formats hold everything; the others are written in these dialects.
-OWN_FORMATS = ("npz", "h5")
+OWN_FORMATS = ("npz", "h5", "onnx")
 DIALECT = {
     Program.DL4MT.value: Dialect.NEMATUS,
     "npz": Dialect.NEMATUS,

@@ -218,14 +218,17 @@ class LoadedModel:
         return ids[..., 0], mask
 
 
-def load_model(path: str | os.PathLike[str], vocabularies: Sequence[str] = ()) -> LoadedModel:
+def load_model(
+    path: str | os.PathLike[str], vocabularies: Sequence[str] = (), runtime: str = "auto"
+) -> LoadedModel:
     """A model of any program with its vocabularies.
 
-    path: as for `cgru translate -m` (.npz, .h5, a checkpoint's name). vocabularies: files,
+    path: as for `cgru translate -m` (.npz, .h5, .onnx, a checkpoint's name). runtime: the library
+    to compute with, as in `cgru translate --runtime`. vocabularies: files,
     source (one per factor) then target; if none are given, those that the model names. Raises
     CgruError, naming the file, for a model or vocabulary that cannot be read.
     """
-    model = read_model.read(path)
+    model = read_model.read(path, runtime)
     *sources, target = model_vocabularies.find(model, vocabularies)
     if not model.structure.type.writes_text:
         check_labels(target)
@@ -240,11 +243,23 @@ def load_model(path: str | os.PathLike[str], vocabularies: Sequence[str] = ()) -
     return LoadedModel(model, sources, target)
 
 
+def needs_tensorflow(models: Sequence[LoadedModel], device: str | None) -> bool:
+    """Whether TensorFlow computes one of the models.
+
+    Raises UsageError where none does and the device is not the CPU.
+    """
+    if any(loaded.model.runtime == "tensorflow" for loaded in models):
+        return True
+    if device not in (None, "cpu"):
+        raise UsageError(f"--device {device}: ONNX Runtime computes on the CPU")
+    return False
+
+
 ModelSource = str | os.PathLike[str] | LoadedModel
 
 
 def loaded_models(
-    models: ModelSource | Sequence[ModelSource], vocabularies: Sequence[str]
+    models: ModelSource | Sequence[ModelSource], vocabularies: Sequence[str], runtime: str
 ) -> list[LoadedModel]:
     """Models from files, and copies of models in memory, which may release their arrays."""
     one = isinstance(models, str | os.PathLike | LoadedModel)
@@ -259,7 +274,7 @@ def loaded_models(
     return [
         dataclasses.replace(one, model=dataclasses.replace(one.model))
         if isinstance(one, LoadedModel)
-        else load_model(one, vocabularies)
+        else load_model(one, vocabularies, runtime)
         for one in given
     ]
 

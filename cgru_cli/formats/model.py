@@ -55,7 +55,7 @@ class Model:
     without an effect on the computation; program: dl4mt or the value of a `Dialect`, whose
     conventions hold; container: the kind of file that it came from; origin: Marian's own form, to
     write the same file again (dialect, yaml and its length in bytes, names of the transposed
-    arrays).
+    arrays); runtime: the library that computes it, "onnx" for a file whose arrays were not read.
     """
 
     path: Path
@@ -66,6 +66,7 @@ class Model:
     inert: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
     settings: ModelSettings = field(default_factory=ModelSettings)
     origin: dict = field(default_factory=dict)
+    runtime: str = "tensorflow"
 
     @property
     def written_by(self) -> Program:

@@ -23,6 +23,7 @@ from . import array_files, pickles
 from .array_files import StoredArray
 from .dialects import MARIAN_YAML
 from .model import ModelSettings
+from .onnx_file import open_onnx
 from .own_configuration import Own
 from .read_configuration import from_marian, from_nematus
 from .tensorflow_checkpoint import open_checkpoint
@@ -34,9 +35,9 @@ HDF5_ATTRIBUTE = "cgru"
 class ModelFile:
     """An opened model.
 
-    path: of a checkpoint the prefix of its files; container: npz, h5 or checkpoint; stored: the
-    arrays by their names in the file; own: cgru's own description, if cgru wrote the model; origin:
-    the form in which Marian stored its configuration.
+    path: of a checkpoint the prefix of its files; container: npz, h5, onnx or checkpoint; stored:
+    the arrays by their names in the file; own: cgru's own description, if cgru wrote the model;
+    origin: the form in which Marian stored its configuration.
     """
 
     path: Path
@@ -66,8 +67,15 @@ def opened(path: Path) -> Iterator[ModelFile]:
         with array_files.open_hdf5(path, HDF5_ATTRIBUTE) as (stored, attribute):
             yield _of_hdf5(path, stored, attribute)
         return
+    if path.suffix == ".onnx":
+        with open_onnx(path) as (stored, attribute):
+            own, settings = _description(f"{path}: description", attribute)
+            yield ModelFile(path, "onnx", stored, settings, own)
+        return
     if not start.startswith(b"PK"):
-        raise NotAModel(f"{path}: not a model file (.npz, .h5 and TensorFlow checkpoints are read)")
+        raise NotAModel(
+            f"{path}: not a model file (.npz, .h5, .onnx and TensorFlow checkpoints are read)"
+        )
     with array_files.open_npz(path, skip=is_training_array) as stored:
         origin: dict = {}
         settings = _settings_beside(path)
@@ -96,18 +104,22 @@ def _of_hdf5(path: Path, stored: dict[str, StoredArray], attribute: str | None) 
     if attribute is None:
         no = f"no attribute {HDF5_ATTRIBUTE!r}"
         raise CgruError(f"{path}: an HDF5 file, but not one of cgru's ({no})")
-    source = f"{path}: attribute {HDF5_ATTRIBUTE}"
-    values = parse_json(attribute, source)
-    own = Own.of(values, source)
-    if own is None:
-        raise CgruError(f"{source}: does not describe a model")
-    settings = from_nematus(values.get("configuration"), source)
+    own, settings = _description(f"{path}: attribute {HDF5_ATTRIBUTE}", attribute)
     inert = INERT[Dialect.NEMATUS]
     names = {f"inert/{inert}": inert} | {p.path: p.name for p in parameters(own.structure)}
     if unknown := [name for name in stored if name not in names]:
         raise CgruError(f"{path}: array {', '.join(sorted(unknown)[:4])} is unknown")
     arrays = {names[name]: array for name, array in stored.items()}
     return ModelFile(path, "h5", arrays, settings, own)
+
+
+def _description(source: str, text: str) -> tuple[Own, ModelSettings]:
+    """cgru's description of a model in a file of cgru's own. Raises CgruError if it is damaged."""
+    values = parse_json(text, source)
+    own = Own.of(values, source)
+    if own is None:
+        raise CgruError(f"{source}: does not describe a model")
+    return own, from_nematus(values.get("configuration"), source)
 
 
 def _settings_beside(path: Path) -> ModelSettings:

@@ -69,7 +69,9 @@ def _located(model: Model, name: str) -> Path:
             f"{model.path}: no vocabulary at {tried}; name the vocabularies with -v SRC TRG"
         )
     chosen, last = present[0], present[-1]
-    own = model.container == "h5" or "cgru" in model.settings.values  # cgru places them beside it
+    own = (
+        model.container in ("h5", "onnx") or "cgru" in model.settings.values
+    )  # cgru places them beside it
     if not own and chosen != last == Path(name) and not _same_content(chosen, last):
         warn(f"{chosen}: used, because it stands beside {model.path}; {last} differs")
     return chosen

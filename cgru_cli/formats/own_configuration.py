@@ -63,6 +63,9 @@ class Own:
     inert: Annotated[dict[str, Any], Meta(max_length=MOST_INERT)] = field(default_factory=dict)
     origin: _Origin = field(default_factory=lambda: _Origin())
     decoding: _Decoding = field(default_factory=lambda: _Decoding())
+    # of ONNX files
+    version: Annotated[int, Meta(ge=1)] = 1
+    precision: Literal["float32", "int8"] = "float32"
 
     @classmethod
     def of(cls, values: Any, source: str) -> Own | None:

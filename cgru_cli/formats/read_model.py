@@ -15,22 +15,68 @@ from .array_files import StoredArray
 from .dialects import DESCRIPTIONS, convention, program, recognise, refuse_uncomputable, smoothed
 from .model import Model, ModelSettings
 from .model_files import ModelFile, opened
+from .onnx_file import VERSION
 from .own_configuration import LARGEST_INERT
 from .structure_from_arrays import candidates, compare, layout_of, structure_of
 
 
-def read(path: str | os.PathLike[str]) -> Model:
+def read(path: str | os.PathLike[str], runtime: str = "tensorflow") -> Model:
     """Read a model of any program.
 
-    path may name an `.npz`, an `.h5`, or a TensorFlow checkpoint (`model-1500`, with or without
-    `.index`). Raises CgruError, in one line, for anything else, for a damaged model, and for a
-    model that cannot be computed.
+    path may name an `.npz`, an `.h5`, an `.onnx`, or a TensorFlow checkpoint (`model-1500`, with or
+    without `.index`). runtime: the library that will compute the model; with auto or onnx, the
+    arrays of an `.onnx` are not read. Raises CgruError, in one line, for anything else, for a
+    damaged model, and for a model that cannot be computed.
     """
     path = Path(path)
     if not path.name:
         raise CgruError(f"{path}: names no model file")
     with parsing(path, "damaged, or no model that cgru knows"), opened(path) as file:
-        return interpret(file)
+        if file.container == "onnx":
+            return described(file) if runtime != "tensorflow" else from_onnx(file)
+        model = interpret(file)
+    if runtime == "onnx":
+        model.runtime = runtime
+    return model
+
+
+def described(file: ModelFile) -> Model:
+    """The model in an ONNX file, without its arrays, for ONNX Runtime.
+
+    Raises CgruError for a newer version of cgru's files.
+    """
+    own = file.own
+    assert own  # noqa: S101 - for types: each file has a description
+    if own.version > VERSION:
+        raise CgruError(
+            f"{file.path}: an ONNX file of version {own.version}; this cgru reads version "
+            f"{VERSION}: install a newer one"
+        )
+    settings = file.settings
+    settings.update(ModelSettings(**own.decoding))
+    return Model(
+        path=file.path,
+        structure=own.structure,
+        arrays={},
+        program=own.program,
+        container=file.container,
+        inert=own.inert,
+        settings=settings,
+        origin=dict(own.origin),
+        runtime="onnx",
+    )
+
+
+def from_onnx(file: ModelFile) -> Model:
+    """The model in an ONNX file with its arrays. Raises CgruError if they are not the original."""
+    described(file)
+    assert file.own  # noqa: S101 - for types
+    if file.own.precision != "float32":
+        raise CgruError(
+            f"{file.path}: holds weights in {file.own.precision}, from which the model cannot be "
+            "read back; convert the original"
+        )
+    return interpret(file)
 
 
 def interpret(file: ModelFile) -> Model:

@@ -5,7 +5,7 @@ last, so that a killed conversion leaves no incomplete model.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +44,7 @@ def write(
     decoding: Mapping[str, object] | None = None,
     settings: Mapping[str, object] | None = None,
     keep_same: bool = False,
+    graph: Callable[[dict], bytes] | None = None,
 ) -> None:
     """Write a model, its configuration and its vocabularies in the format `to` of `cgru convert`.
 
@@ -52,6 +53,7 @@ def write(
     write these of Marian's files (.decoder.yml, .amun.yml); decoding: further values of the first,
     among them relative-paths; settings: the training's options in Marian's names, for `.yml`.
     keep_same: leave files untouched, with their times, whose content would not change.
+    graph: the content of an ONNX file with this description.
 
     Raises CgruError where the format cannot hold the model, naming each feature, and where a file
     exists and force is not given; UsageError where the path does not fit the format.
@@ -104,6 +106,10 @@ def write(
             remove(file)
         if to == "h5":
             _write_hdf5(model, path, names)
+        elif to == "onnx":
+            assert graph  # noqa: S101 - for types: the caller has it
+            with atomic_write(path) as stream:
+                stream.write(graph(_description(model, names)))
         elif to == "nematus-tf":
             write_checkpoint(path, arrays_as(model, to))
         else:
@@ -120,7 +126,7 @@ def output_path(path: str | Path, to: str) -> Path:
         if path.name.endswith((".npz", ".h5", ".hdf5")):
             raise UsageError(f"{path}: a Nematus-TF checkpoint is named like model-1500")
         return path.with_name(path.name.removesuffix(".index")) if path.name else path
-    endings = (".h5", ".hdf5") if to == "h5" else (".npz",)
+    endings = {"h5": (".h5", ".hdf5"), "onnx": (".onnx",)}.get(to, (".npz",))
     if not path.name.endswith(endings):
         raise UsageError(f"{path}: a file written as {to} ends in {' or '.join(endings)}")
     return path
@@ -133,7 +139,7 @@ def _check_overwriting(path: Path, to: str, contents: dict[Path, bytes], force: 
     """
     if path.is_dir():
         raise CgruError(f"{path}: is a directory")
-    suffixes = (PREPROCESSING, *(() if to == "h5" else _CONFIGURATION))
+    suffixes = (PREPROCESSING, *(() if to in ("h5", "onnx") else _CONFIGURATION))
     beside = [Path(f"{path}{suffix}") for suffix in suffixes]
     whole = Path(f"{path}.index") if to == "nematus-tf" else path
     for file in (whole, *contents, *beside):
@@ -148,7 +154,7 @@ def _configuration_files(model: Model, path: Path, to: str, names: list[str]) ->
         return {Path(f"{path}.pkl"): pickles.as_pickle(write_configuration.dl4mt(model, names))}
     if to.startswith("marian-"):
         return {Path(f"{path}.decoder.yml"): write_configuration.decoder(model, path, names)}
-    if to == "h5":
+    if to in ("h5", "onnx"):
         return {}
     program = model.program if to == "npz" else to
     make = {
@@ -201,7 +207,13 @@ def _inert(model: Model, to: str) -> np.ndarray:
 def _write_hdf5(model: Model, path: Path, names: list[str]) -> None:
     arrays = {p.path: model.arrays[p.name] for p in model.parameters()}
     arrays |= {f"inert/{name}": array for name, array in model.inert.items()}
-    attribute = own_configuration.own(dataclasses.replace(model, inert={}), model.program)
-    attribute["configuration"] = write_configuration.own_container(model, names)
-    text = write_configuration.as_json(attribute).decode()
+    description = _description(dataclasses.replace(model, inert={}), names)
+    text = write_configuration.as_json(description).decode()
     array_files.write_hdf5(path, arrays, HDF5_ATTRIBUTE, text)
+
+
+def _description(model: Model, names: list[str]) -> dict:
+    """The description of a model in a file of cgru's own."""
+    description = own_configuration.own(model, model.program)
+    description["configuration"] = write_configuration.own_container(model, names)
+    return description

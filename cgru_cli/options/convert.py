@@ -8,7 +8,18 @@ from .configured import ConfiguredOptions
 from .declaration import choice, option, options_of
 
 STORE = ("float32", "float16")
-TO = ("dl4mt", "nematus", "nematus-tf", "marian-amun", "marian-nematus", "marian-s2s", "npz", "h5")
+PRECISION = ("float32", "int8")
+TO = (
+    "dl4mt",
+    "nematus",
+    "nematus-tf",
+    "marian-amun",
+    "marian-nematus",
+    "marian-s2s",
+    "npz",
+    "h5",
+    "onnx",
+)
 
 
 output_option = options_of("Output", excludes="--info")
@@ -20,13 +31,19 @@ class ConvertOptions(ConfiguredOptions):
     """`cgru convert IN OUT`."""
 
     to: str | None = output_option(
-        "--to DIALECT: format of OUT (if not given: npz or h5, by the ending of its name)",
+        "--to DIALECT: format of OUT (if not given: npz, h5 or onnx, by the ending of its name)",
         choice(*TO),
     )
     store: str = output_option(
-        "--store TYPE: type of the weights in OUT, npz or h5; float16 halves the file and rounds "
-        "the weights to three digits",
+        "--store TYPE: type of the weights in OUT, npz, h5 or onnx; float16 halves the file and "
+        "rounds the weights to three digits",
         choice(*STORE, default="float32"),
+    )
+    precision: str = output_option(
+        "--precision TYPE: matrix products of OUT, an .onnx; int8 computes with 8-bit integers and "
+        "makes the file four times smaller, which cannot be converted back",
+        choice(*PRECISION, default="float32"),
+        excludes="--info",
     )
     verify: bool = output_option(
         "--verify: read OUT again and compare every array with IN, bit for bit"

@@ -77,6 +77,7 @@ class ScoringKeywords(TypedDict, total=False):
     mini_batch: int
     maxi_batch: int
     workspace: int
+    runtime: str
     precision: str
     device: str | None
     cpu_threads: int | None
@@ -101,6 +102,7 @@ class TranslatorKeywords(SearchKeywords, total=False):
     lm: str | None
     channel_candidates: int | None
     workspace: int
+    runtime: str
     precision: str
     device: str | None
     cpu_threads: int | None

@@ -95,6 +95,11 @@ class FilterOptions(ConfiguredOptions):
     )
     device: str | None = device_option()
     cpu_threads: int | None = threads_option()
+    runtime: str = computing_option(
+        "--runtime: library that computes the model; auto: ONNX Runtime for an .onnx, else "
+        "TensorFlow",
+        choice("auto", "tensorflow", "onnx", default="auto"),
+    )
     precision: str = computing_option(
         "--precision: data type of matrix products; states, attention's sums and softmax stay "
         "float32; int8 quantises the weights at the start and needs a processor with VNNI",

@@ -64,6 +64,7 @@ class ServeOptions(ConfiguredOptions):
     workspace: int = same(TranslateOptions, "workspace")
     device: str | None = same(TranslateOptions, "device")
     cpu_threads: int | None = same(TranslateOptions, "cpu_threads")
+    runtime: str = same(TranslateOptions, "runtime")
     precision: str = same(TranslateOptions, "precision")
 
     host: str = address_option(

@@ -10,7 +10,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ..formats.declared import check_declared
-from ..formats.loaded_model import LoadedModel, check_attention, check_ensemble, load_model
+from ..formats.loaded_model import (
+    LoadedModel,
+    check_attention,
+    check_ensemble,
+    load_model,
+    needs_tensorflow,
+)
 from ..options.score import ScoreOptions
 from ..output.heatmap.heatmaps import Heatmaps
 from ..output.heatmap.view import model_names
@@ -48,7 +54,7 @@ def _run(plan: ScorePlan) -> None:
 
         evaluation.run(plan)
         return
-    models = [load_model(path, options.vocabularies) for path in options.model]
+    models = [load_model(path, options.vocabularies, options.runtime) for path in options.model]
     check_declared([loaded.model for loaded in models], options.model_is)
     one_side = bool(models) and not any(loaded.reads_source for loaded in models)
     with plan.pairs(one_side=one_side) as pairs:
@@ -92,9 +98,10 @@ def _with_models(
     reading = plan.reading(models)
     backward = []
     if options.dual:
-        backward = [load_model(options.dual, options.vocabularies[::-1])]
+        backward = [load_model(options.dual, options.vocabularies[::-1], options.runtime)]
         backward_reading = plan.reading(backward)
-    tensorflow_start.start(options.device, options.cpu_threads)
+    if needs_tensorflow([*models, *backward], options.device):
+        tensorflow_start.start(options.device, options.cpu_threads)
     scorers = [
         EnsembleScorer.planned(plan, column, reading, with_alignment=attends) for column in columns
     ]

@@ -16,7 +16,7 @@ import tensorflow as tf
 from ..network.inference import compiled
 from ..network.network import Network, SearchState
 from ..network.readout import OutputColumns
-from .lattice import Chosen, Lattice, Stepped
+from .lattice import Chosen, Stepped, Stepper
 from .output_words import Narrow
 from .top_k import top_k
 
@@ -32,7 +32,7 @@ class Steps(NamedTuple):
     asked: Compiled
 
 
-class Ensemble:
+class Ensemble(Stepper):
     """Models that share a target vocabulary, and their weights in the sum."""
 
     def __init__(self, models: Sequence[Network | RecurrentModel], weights: Sequence[float]):
@@ -52,27 +52,28 @@ class Ensemble:
             columns = [network.read_out.columns(tf.constant([0])) for network in networks]
             columns = tf.nest.map_structure(_any_columns, columns)
             self.narrow_steps = self._compiled_steps([x._replace(sets=rows) for x in columns])
-        self.keep = Compiled(_kept, memories, rows, rows)
-        self.append = Compiled(_appended, (states, memories), (states, memories))
+        self._keep = Compiled(_kept, memories, rows, rows)
+        self._append = Compiled(_appended, (states, memories), (states, memories))
 
-    def begin(
-        self,
-        sources: Sequence[tuple[np.ndarray, np.ndarray]],
-        words: Sequence[np.ndarray] = (),
-    ) -> Lattice:
-        """Encode a batch, given as each model reads it: ids (B,S,F) and mask (B,S).
-
-        words: see `Lattice`.
-        """
+    def encode(
+        self, sources: Sequence[tuple[np.ndarray, np.ndarray]]
+    ) -> tuple[list[SearchState], list[Any]]:
+        """The states and memories of a batch, of each model."""
         begun = [f(*source) for f, source in zip(self._begin, sources, strict=True)]
-        states, memories = [state for state, _ in begun], [memory for _, memory in begun]
-        lengths = np.array([np.asarray(mask).sum(axis=1) for _, mask in sources], np.int32)
-        return Lattice(self, states, memories, lengths, words)
+        return [state for state, _ in begun], [memory for _, memory in begun]
 
     def columns(self, words: np.ndarray, members: np.ndarray) -> list[OutputColumns]:
         """The output layers of words; see `Stepper`."""
         layers = [model.network().read_out.columns(tf.constant(words)) for model in self.models]
         return [layer._replace(members=tf.constant(members)) for layer in layers]
+
+    def keep(self, memories: list[Any], rows: np.ndarray, lengths: np.ndarray) -> list[Any]:
+        """Some rows of memories; see `Stepper`."""
+        return self._keep(memories, rows, lengths)
+
+    def append(self, first: Any, second: Any) -> Any:
+        """States and memories of two searches as one."""
+        return self._append(first, second)
 
     def step(
         self,

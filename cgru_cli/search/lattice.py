@@ -6,8 +6,9 @@ A lattice does not depend on the library that computes the models: a `Stepper` d
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,37 +37,6 @@ class Stepped(NamedTuple):
     model_log_probs: np.ndarray  # (R,N,M) float32
     states: list[Any]  # of each model
     alignments: list[np.ndarray]  # (R,S) float32, of the models that have attention
-
-
-class Stepper(Protocol):
-    """Models that are stepped together; states and memories are theirs alone."""
-
-    vocabulary: int
-
-    def step(
-        self,
-        states: list[Any],
-        memories: list[Any],
-        chosen: Chosen,
-        count: int | None,
-        asked: tuple[np.ndarray, np.ndarray] | None,
-        narrow: Narrow | None,
-        /,
-    ) -> Stepped:
-        """Extend the chosen rows by their `count` best words, or by all (None).
-
-        asked: places in the output layer (R,X) to add after the best ones, and banned (row, place)
-        pairs (N,2), which get the score -inf. narrow: the only words of each row.
-        """
-
-    def columns(self, words: np.ndarray, members: np.ndarray, /) -> Any:
-        """The output layer of words (N,), in G sets (G,N), for `Narrow.columns`."""
-
-    def keep(self, memories: list[Any], rows: np.ndarray, lengths: np.ndarray, /) -> list[Any]:
-        """Some rows (B',) of memories, cut to the longest source left for each model, (M,)."""
-
-    def append(self, first: Any, second: Any, /) -> Any:
-        """States and memories of two searches as one; the second's rows follow the first's."""
 
 
 class Expansion(NamedTuple):
@@ -186,6 +156,58 @@ class Lattice:
         self._row_of = np.full(len(self._row_of), -1)
         self._row_of[live] = np.arange(len(live))
         self._sentences = len(live)
+
+
+class Stepper(ABC):
+    """Models that are stepped together; states and memories are theirs alone."""
+
+    vocabulary: int
+
+    def begin(
+        self,
+        sources: Sequence[tuple[np.ndarray, np.ndarray]],
+        words: Sequence[np.ndarray] = (),
+    ) -> Lattice:
+        """Encode a batch, given as each model reads it: ids (B,S,F) and mask (B,S).
+
+        words: see `Lattice`.
+        """
+        lengths = np.array([np.asarray(mask).sum(axis=1) for _, mask in sources], np.int32)
+        return Lattice(self, *self.encode(sources), lengths, words)
+
+    @abstractmethod
+    def encode(
+        self, sources: Sequence[tuple[np.ndarray, np.ndarray]]
+    ) -> tuple[list[Any], list[Any]]:
+        """The states and memories of a batch, of each model."""
+
+    @abstractmethod
+    def step(
+        self,
+        states: list[Any],
+        memories: list[Any],
+        chosen: Chosen,
+        count: int | None,
+        asked: tuple[np.ndarray, np.ndarray] | None = None,
+        narrow: Narrow | None = None,
+    ) -> Stepped:
+        """Extend the chosen rows by their `count` best words, or by all (None).
+
+        asked: places in the output layer (R,X) to add after the best ones, and banned (row, place)
+        pairs (N,2), which get the score -inf. narrow: the only words of each row.
+        """
+
+    @abstractmethod
+    def columns(self, words: np.ndarray, members: np.ndarray) -> Any:
+        """The output layer of words (N,), in G sets (G,N), for `Narrow.columns`."""
+
+    @abstractmethod
+    def keep(self, memories: list[Any], rows: np.ndarray, lengths: np.ndarray) -> list[Any]:
+        """Some rows (B',) of memories, cut to the longest source left for each model, (M,)."""
+
+    @abstractmethod
+    def append(self, first: Any, second: Any) -> Any:
+        """States and memories of two searches as one; the second's rows follow the first's."""
 
 
 def _places(asked: Asked, vocabulary: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

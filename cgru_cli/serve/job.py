@@ -28,7 +28,8 @@ def _run(options: ServeOptions) -> None:
 
     password = _password(options.token_file) if options.token_file else None
     models = served_models(options)
-    tensorflow_start.start(options.device, options.cpu_threads, long_running=True)
+    if any(one.needs_tensorflow for one in models.values()):
+        tensorflow_start.start(options.device, options.cpu_threads, long_running=True)
     service = Service(models, options)
     # A garbage collection in this thread, while TensorFlow was tracing a function in the engine's
     # thread, once crashed the process.

@@ -48,13 +48,18 @@ class ServedModel:
         Raises CgruError for files that cannot be read, or models that cannot form an ensemble.
         """
         self.name, self.paths = name, tuple(paths)
-        self._models = [load_model(path, options.vocabularies) for path in paths]
+        self._models = [load_model(path, options.vocabularies, options.runtime) for path in paths]
         self.plan = SearchPlan(options.translating(self.paths), self._models)
         self.attends = any(one.model.structure.type.attends for one in self._models)
         self.reads_source = any(one.reads_source for one in self._models)
         self.right_left = self._models[0].right_left
         # a line's output words must not depend on the other lines of its mini-batch
         self.plan.shared_shortlist = False
+
+    @property
+    def needs_tensorflow(self) -> bool:
+        """Whether TensorFlow computes one of the models."""
+        return self.plan.needs_tensorflow(self._models)
 
     @functools.cached_property
     def search(self) -> LineSearch:
@@ -68,9 +73,9 @@ class ServedModel:
         workspace, attends = plan.options.workspace, self.attends
         scorers = [
             ModelScorer(
-                one, plan.reading, workspace=workspace, with_alignment=attends, network=network
+                one, plan.reading, workspace=workspace, with_alignment=attends, computed=computed
             )
-            for one, network in zip(self._models, search.networks, strict=True)
+            for one, computed in zip(self._models, search.computed, strict=True)
         ]
         weights = plan.weights if len(scorers) > 1 else ()
         alpha = plan.settings.normalize

@@ -40,10 +40,11 @@ def _run(options: TranslateOptions) -> None:
     inputs, outputs = _check_files(options)
     heatmaps = Heatmaps.of(options.heatmap, options.heatmap_lines, options.model, inputs, outputs)
     with LineReader(*options.input) as reader:
-        models = [load_model(path, options.vocabularies) for path in options.model]
+        models = [load_model(path, options.vocabularies, options.runtime) for path in options.model]
         check_declared([loaded.model for loaded in models], options.model_is)
         plan = SearchPlan(options, models)
-        tensorflow_start.start(options.device, options.cpu_threads)
+        if plan.needs_tensorflow(models):
+            tensorflow_start.start(options.device, options.cpu_threads)
         search = LineSearch(plan, models)
         with heatmaps, LineWriter(options.output) as writer:
             apart = LineWriter(options.output_alignment) if options.output_alignment else None

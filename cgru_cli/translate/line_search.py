@@ -29,18 +29,19 @@ class LineSearch:
 
     def __init__(self, plan: SearchPlan, models: Sequence[LoadedModel]):
         """models: the plan's models, whose arrays move into the networks."""
-        from ..network.network import take_over
-        from ..network.scorer import Members
-        from ..search.ensemble import Ensemble
+        from ..search.computed import Members, stepper, take_over
 
         stepped = plan.channel.stepped if plan.channel else []
         self.direct = models
         models, weights = [*models, *stepped], (*plan.weights, *(0.0 for _ in stepped))
         self.models = models
-        self.networks = [take_over(loaded.model, plan.options.precision) for loaded in models]
-        self._ensemble = Ensemble(self.networks, weights)
-        shows_each = plan.options.heatmap and len(plan.weights) > 1
-        self._members = Members(self.networks) if shows_each else None
+        options = plan.options
+        self.computed = [
+            take_over(loaded.model, options.precision, options.cpu_threads) for loaded in models
+        ]
+        self._ensemble = stepper(self.computed, weights)
+        shows_each = options.heatmap and len(plan.weights) > 1
+        self._members = Members(self.computed) if shows_each else None
         self._follow(plan)
 
     def following(self, plan: SearchPlan) -> LineSearch:

@@ -33,6 +33,7 @@ from ..text.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from ..network.scorer import Scorer
     from ..search.noisy_channel import ChannelRanking
+    from ..search.onnx_model import OnnxScorer
     from ..search.settings import SearchSettings
     from .requests import Request
 
@@ -72,6 +73,7 @@ class NoisyChannel:
         self._channel_reading = own("--channel-model", channel, known)
         self._lines = channel.source_lines(self._channel_reading or Reading())
         self._channel_scores = _ForcedDecoding(channel, options)
+        self.models = [channel]  # all that are computed
         self.stepped: list[LoadedModel] = []  # a language model in every step of the beam
         self._lm_words: Callable[[str, int], list[str]] | None = None
         self._has_lm = options.lm is not None
@@ -84,6 +86,7 @@ class NoisyChannel:
         if isinstance(lm, NGrams):
             self._lm_scores = lm.log_probs
             return
+        self.models.append(lm)
         if its := own("--lm", lm, [(lm.target, direct.target)]):
             self._lm_words = functools.partial(lm.target_words, reading=its)
         if self.within_beam:
@@ -174,7 +177,7 @@ def _channel_model(options: TranslateOptions, direct: LoadedModel) -> LoadedMode
             "--channel-model: --vocabs cannot name the vocabularies of a model with factors "
             "for both directions; put them beside the models"
         )
-    channel = load_model(str(options.channel_model), options.vocabularies[::-1])
+    channel = load_model(str(options.channel_model), options.vocabularies[::-1], options.runtime)
     path = channel.model.path
     if not (channel.reads_words and channel.writes_text):
         raise CgruError(f"--channel-model: {_named(channel)}; a translation model is needed")
@@ -195,7 +198,7 @@ def _language_model(options: TranslateOptions, direct: LoadedModel) -> LoadedMod
     """The model that `--lm` names. Raises CgruError for a model of another kind, or other words."""
     path = str(options.lm)
     if not is_arpa(path):
-        lm = load_model(path, options.vocabularies[-1:])
+        lm = load_model(path, options.vocabularies[-1:], options.runtime)
         if lm.reads_source or not lm.writes_text:
             raise CgruError(
                 f"--lm: {_named(lm)}; a language model (--type lm without a condition, or an ARPA "
@@ -316,21 +319,21 @@ class _ForcedDecoding:
         self._loaded, self._options = loaded, options
 
     @functools.cached_property
-    def _scorer(self) -> Scorer:
+    def _scorer(self) -> Scorer | OnnxScorer:
         """Made when it is first used, as TensorFlow starts after the models are read; the arrays
         move into it.
         """
-        from ..network.network import take_over
-        from ..network.scorer import Scorer
+        from ..search.computed import scorer, take_over
 
-        network = take_over(self._loaded.model, self._options.precision)
-        return Scorer(network, with_alignment=False)
+        options = self._options
+        model = take_over(self._loaded.model, options.precision, options.cpu_threads)
+        return scorer(model, with_alignment=False)
 
     def __call__(
         self, sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]
     ) -> np.ndarray:
         """log p(target | source), including EOS, of words in reading order: float64."""
-        from ..network.scorer import max_tokens_of
+        from ..network.scores import max_tokens_of
 
         scores = np.zeros(len(sources))
         sizes = [max(map(len, pair)) + 1 for pair in zip(sources, targets, strict=True)]

@@ -13,6 +13,7 @@ from ..formats.loaded_model import (
     Reading,
     check_attention,
     check_ensemble,
+    needs_tensorflow,
     preprocessing_of,
 )
 from ..formats.model import ModelSettings
@@ -111,6 +112,11 @@ class SearchPlan:
         self.sentences = _sentences(options.split_sentences, models)
         self.mini_batch = options.mini_batch or program.mini_batch
         self.maxi_batch = options.maxi_batch or (1 if self.shared_shortlist else program.maxi_batch)
+
+    def needs_tensorflow(self, models: Sequence[LoadedModel]) -> bool:
+        """Whether TensorFlow computes one of these models, or of the noisy channel's."""
+        more = self.channel.models if self.channel else []
+        return needs_tensorflow([*models, *more], self.options.device)
 
     @property
     def batches_decide(self) -> bool:

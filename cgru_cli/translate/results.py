@@ -16,7 +16,7 @@ from .plan import SearchPlan
 from .requests import Request
 
 if TYPE_CHECKING:
-    from ..network.scorer import Members
+    from ..search.computed import Members
     from ..search.hypotheses import SearchResult
     from ..search.settings import SearchSettings
 

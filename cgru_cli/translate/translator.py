@@ -61,12 +61,13 @@ class Translator:
         with in_python():
             values = checked(TranslateOptions, options, [*TranslatorKeywords.__annotations__])
             gc.collect()  # deleted models, whose compiled functions refer to each other
-            loaded = loaded_models(models, vocabularies)
+            loaded = loaded_models(models, vocabularies, values.get("runtime", "auto"))
             names = tuple(str(one.model.path) for one in loaded)
             asked = TranslateOptions(model=names, vocabularies=tuple(vocabularies), **values)
             self._attends = attention and any(one.model.structure.attends for one in loaded)
             plan = self._planned(SearchPlan(asked, loaded))
-            tensorflow_start.configure(asked.device, asked.cpu_threads)
+            if plan.needs_tensorflow(loaded):
+                tensorflow_start.configure(asked.device, asked.cpu_threads)
             self._search = LineSearch(plan, loaded)
 
     @property

@@ -18,7 +18,7 @@ from ..plan import ScorePlan
 from .model_scorer import Line, ModelScorer
 
 if TYPE_CHECKING:
-    from ...network.scorer import Scores
+    from ...network.scores import Scores
 
 
 class ScoredPair(NamedTuple):
@@ -78,7 +78,14 @@ class EnsembleScorer:
         """
         options = plan.options
         scorers = [
-            ModelScorer(one, reading, options.workspace, options.precision, with_alignment)
+            ModelScorer(
+                one,
+                reading,
+                options.workspace,
+                options.precision,
+                with_alignment,
+                threads=options.cpu_threads,
+            )
             for one in models
         ]
         return cls(

@@ -13,8 +13,8 @@ from ...formats.loaded_model import LoadedModel, Reading
 from ...text.labels import check_tags
 
 if TYPE_CHECKING:
-    from ...network.network import Network
-    from ...network.scorer import Scores
+    from ...network.scores import Scores
+    from ...search.computed import Computed
 
 
 class Line(NamedTuple):
@@ -35,19 +35,27 @@ class ModelScorer:
         precision: str = "float32",
         with_alignment: bool = False,
         *,
-        network: Network | None = None,
+        threads: int | None = None,
+        computed: Computed | None = None,
     ):
-        """workspace: MiB that a batch may take. network: the model's, where it exists already;
-        without one, the model's arrays move into a new network.
+        """workspace: MiB that a batch may take. threads: of ONNX Runtime. computed: the model's
+        computation, where it exists already; else the model's arrays move into a new one.
+
+        Raises CgruError where ONNX Runtime would score tags with a CRF.
         """
-        from ...network.network import take_over
-        from ...network.scorer import Scorer, max_tokens_of
+        from ...network.scores import max_tokens_of
+        from ...search.computed import scorer, take_over
 
         self.loaded, self._reading = loaded, reading
         self.source = loaded.source_lines(reading)
         self.max_tokens = max_tokens_of(workspace, loaded.model.structure)
-        network = network or take_over(loaded.model, precision)
-        self._scorer = Scorer(network, with_alignment=with_alignment)
+        if loaded.model.structure.crf and loaded.model.runtime == "onnx":
+            raise CgruError(
+                f"{loaded.model.path}: ONNX Runtime does not score tags with a CRF; add "
+                "--runtime tensorflow"
+            )
+        computed = computed or take_over(loaded.model, precision, threads)
+        self._scorer = scorer(computed, with_alignment=with_alignment)
 
     def read(self, source: str, target: str, number: int) -> Line:
         """The words of a pair; number: its line, from 0.

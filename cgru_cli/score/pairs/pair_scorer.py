@@ -7,7 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Unpack, overload
 
 from ...errors import UsageError
-from ...formats.loaded_model import ModelSource, check_ensemble, loaded_models
+from ...formats.loaded_model import (
+    ModelSource,
+    check_ensemble,
+    loaded_models,
+    needs_tensorflow,
+)
 from ...options.flags import shown
 from ...options.keywords import (
     Arguments,
@@ -57,7 +62,7 @@ class PairScorer:
             ranked = {"normalize": values.get("normalize"), "word_penalty": word_penalty}
             ranked = checked(TranslateOptions, ranked, [*ranked])
             gc.collect()  # deleted models, whose compiled functions refer to each other
-            loaded = loaded_models(models, vocabularies)
+            loaded = loaded_models(models, vocabularies, values.get("runtime", "auto"))
             names = tuple(str(one.model.path) for one in loaded)
             self._plan = ScorePlan(ScoreOptions(model=names, ensemble=len(names) > 1, **values))
             reading = self._plan.reading(loaded)
@@ -65,7 +70,10 @@ class PairScorer:
                 check_ensemble(loaded)
             program = PROGRAMS[loaded[0].model.written_by]
             _, alpha, penalty = ranking(TranslateOptions(**ranked), loaded, program)
-            tensorflow_start.configure(self._plan.options.device, self._plan.options.cpu_threads)
+            if needs_tensorflow(loaded, self._plan.options.device):
+                tensorflow_start.configure(
+                    self._plan.options.device, self._plan.options.cpu_threads
+                )
             self._scorer = EnsembleScorer.planned(
                 self._plan,
                 loaded,

@@ -1,0 +1,116 @@
+"""cgru's ONNX files: the description of the model and its arrays.
+
+A file is a Protocol Buffers message, a sequence of numbered fields. Only the arrays and the
+description are read here; ONNX Runtime reads the computation (`search/onnx_model.py`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import CgruError, parsing, reading
+from .array_files import MOST_ARRAYS, StoredArray
+
+ATTRIBUTE = "cgru"  # the key of the description among the metadata
+VERSION = 1  # of the graph's inputs, outputs and description
+# the fields that are read, by their numbers in onnx.proto
+_GRAPH, _METADATA, _INITIALIZER = 7, 14, 5
+_KEY, _VALUE = 1, 2
+_DIMENSIONS, _TYPE, _NAME, _RAW = 1, 2, 8, 9
+_TYPES: dict[int, np.dtype] = {1: np.dtype("<f4"), 10: np.dtype("<f2")}
+_VARINT, _EIGHT_BYTES, _BYTES, _FOUR_BYTES = 0, 1, 2, 5  # how a field is stored
+
+
+@contextlib.contextmanager
+def open_onnx(path: Path) -> Iterator[tuple[dict[str, StoredArray], str]]:
+    """The arrays of a file by name, which can be read inside, and its description.
+
+    Raises CgruError for a damaged file, and for an ONNX file of another program.
+    """
+    with contextlib.ExitStack() as stack:
+        with reading(path):
+            file = stack.enter_context(open(path, "rb"))
+            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        with parsing(path, "not a complete ONNX file"):
+            description, stored = "", {}
+            for field, value in _fields(content, 0, len(content)):
+                if field == _METADATA:
+                    entry = dict(_fields(content, value.start, value.stop))
+                    if content[entry[_KEY]] == ATTRIBUTE.encode():
+                        description = content[entry[_VALUE]].decode()
+                elif field == _GRAPH:
+                    for inner, tensor in _fields(content, value.start, value.stop):
+                        array = _array(path, content, tensor) if inner == _INITIALIZER else None
+                        if array is not None:
+                            stored[array.name] = array
+        if not description:
+            raise CgruError(f"{path}: an ONNX model that cgru did not write")
+        if len(stored) > MOST_ARRAYS:
+            raise CgruError(f"{path}: {len(stored)} arrays; a model has at most {MOST_ARRAYS}")
+        yield stored, description
+
+
+def _array(path: Path, content: mmap.mmap, tensor: slice) -> StoredArray | None:
+    """An array of the model; None for a constant of the graph."""
+    shape: list[int] = []
+    fields: dict[int, Any] = {}
+    for field, value in _fields(content, tensor.start, tensor.stop):
+        if field != _DIMENSIONS:
+            fields[field] = value
+        elif isinstance(value, int):
+            shape.append(value)
+        else:  # several at once
+            place = value.start
+            while place < value.stop:
+                size, place = _varint(content, place)
+                shape.append(size)
+    name, raw, dtype = content[fields[_NAME]].decode(), fields.get(_RAW), _TYPES.get(fields[_TYPE])
+    if "/" in name or raw is None or dtype is None:
+        return None
+    if len(shape) > 4 or int(np.prod(shape, dtype=object)) * dtype.itemsize != raw.stop - raw.start:
+        stored = f"{raw.stop - raw.start} bytes are stored"
+        raise CgruError(f"{path}: array {name}: {tuple(shape)} of {dtype}, but {stored}")
+
+    def read() -> np.ndarray:
+        return np.frombuffer(content[raw], dtype).reshape(shape)
+
+    return StoredArray(name, tuple(shape), dtype, read)
+
+
+def _fields(content: mmap.mmap, place: int, end: int) -> Iterator[tuple[int, Any]]:
+    """The fields of a message: their numbers, and an integer or the place of their bytes.
+
+    Raises ValueError or IndexError where they are damaged.
+    """
+    while place < end:
+        key, place = _varint(content, place)
+        field, kind = key >> 3, key & 7
+        if kind == _VARINT:
+            value, place = _varint(content, place)
+            yield field, value
+            continue
+        size = {_EIGHT_BYTES: 8, _FOUR_BYTES: 4}.get(kind)
+        if kind == _BYTES:
+            size, place = _varint(content, place)
+        if size is None or place + size > end:
+            raise ValueError(f"field {field} at byte {place} is damaged")
+        yield field, slice(place, place + size)
+        place += size
+
+
+def _varint(content: mmap.mmap, place: int) -> tuple[int, int]:
+    """The integer at a place, seven bits in each byte, and the place behind it."""
+    value = 0
+    for shift in range(0, 64, 7):
+        byte = content[place]
+        place += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, place
+    raise ValueError(f"an integer before byte {place} is damaged")

@@ -1,0 +1,143 @@
+"""A model's computation as an ONNX graph, converted from the functions of `Network`.
+
+The graph has three branches, and an input `task` that chooses one:
+
+- begin: `source` and `source_mask` -> the states and the memory of a search, from `encode` and
+  `start`.
+- step: a step of the search, from `step`: the `count` best words of each row.
+- narrow_step: the same step with some words of the output layer.
+
+A call gives all inputs, with a size of 0 where the branch does not read them, and gets all outputs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from ..errors import CgruError
+from ..formats.onnx_file import ATTRIBUTE, VERSION
+from ..parameters.structure import Structure
+from .inference import forward_only
+from .network import Network, SearchState
+
+OPSET = 18
+LARGEST = 1_900_000_000  # bytes of arrays; a message of Protocol Buffers has 2 GiB at most
+
+
+def exported(
+    structure: Structure,
+    arrays: Mapping[str, np.ndarray],
+    description: Mapping[str, Any],
+    precision: str = "float32",
+) -> bytes:
+    """The content of an ONNX file of the model.
+
+    arrays: float32 or float16, by their DL4MT/Nematus names. description: see `onnx_file`.
+    precision: of the matrix products, float32 or int8. Raises CgruError where the packages of the
+    extra `onnx` are missing, and for a model of more than 2 GiB.
+    """
+    if sum(array.nbytes for array in arrays.values()) > LARGEST:
+        raise CgruError("an ONNX file holds at most 2 GiB; --store float16 halves the model")
+    try:
+        from tf2onnx.convert import from_function
+
+        from .onnx_graph import content, joined
+    except ImportError as error:
+        raise CgruError(
+            f"the package {error.name} is missing: pip install 'cgru[onnx]' installs it"
+        ) from None
+    graphs = []
+    with forward_only():
+        for function, signature in _branches(structure, arrays):
+            traced = tf.function(function, signature, autograph=False)
+            graphs.append(from_function(traced, signature, OPSET)[0].graph)
+    own = {**description, "version": VERSION, "precision": precision}
+    return content(joined(graphs, arrays, OPSET), {ATTRIBUTE: json.dumps(own)}, precision)
+
+
+def _branches(
+    structure: Structure, arrays: Mapping[str, np.ndarray]
+) -> list[tuple[Callable[..., dict[str, tf.Tensor]], list[tf.TensorSpec]]]:
+    """The function of each branch, and its arguments: its inputs, then the model's arrays."""
+    weights = [tf.TensorSpec(array.shape, array.dtype, name) for name, array in arrays.items()]
+    nests: list[Any] = []
+
+    def network(given: Sequence[tf.Tensor]) -> Network:
+        matrices = (tf.cast(matrix, tf.float32) for matrix in given)
+        return Network(structure, dict(zip(arrays, matrices, strict=True)))
+
+    def begin(source: tf.Tensor, mask: tf.Tensor, *given: tf.Tensor) -> dict[str, tf.Tensor]:
+        model = network(given)
+        memory = model.encode(source, mask, search=True)
+        cells = model.start(memory).cells
+        nests[:] = [cells, memory]
+        return _numbered("new_cells", cells) | _numbered("new_memory", memory)
+
+    source = [
+        tf.TensorSpec([None, None, structure.source_columns], tf.int32, "source"),
+        tf.TensorSpec([None, None], tf.float32, "source_mask"),
+    ]
+    branches: list[Any] = [(begin, [*source, *weights])]
+    begun = tf.function(begin, branches[0][1], autograph=False).get_concrete_function()
+    state = [
+        tf.TensorSpec([None, *x.shape[1:]], x.dtype, name.removeprefix("new_"))
+        for name, x in begun.structured_outputs.items()
+    ]
+    rows = [
+        tf.TensorSpec([None], tf.int32, name)
+        for name in ("parents", "previous", "sentence", "slot")
+    ]
+    asked = [
+        tf.TensorSpec([], tf.int32, "count"),
+        tf.TensorSpec([None, None], tf.int32, "asked"),
+        tf.TensorSpec([None, 2], tf.int32, "banned"),
+    ]
+    columns = [
+        tf.TensorSpec([None], tf.int32, "words"),
+        tf.TensorSpec([None, None], tf.bool, "members"),
+        tf.TensorSpec([None], tf.int32, "sets"),
+    ]
+
+    def stepped(given: Sequence[tf.Tensor], narrow: bool) -> dict[str, tf.Tensor]:
+        given = list(given)
+        parents, previous, sentence, slot, count, asked, banned = given[:7]
+        del given[:7]
+        words, members, sets = [given.pop(0) for _ in columns] if narrow else (None, None, None)
+        cells, memory = tf.nest.pack_sequence_as(nests, given[: len(state)])
+        model = network(given[len(state) :])
+        output = None
+        if narrow:
+            output = model.read_out.columns(words)._replace(members=members, sets=sets)
+        cells = tf.nest.map_structure(lambda x: tf.gather(x, parents), cells)
+        rows = SearchState(cells, sentence, slot)
+        logits, after, alignment = model.step(rows, previous, memory, output)
+        every = logits if structure.crf else tf.nn.log_softmax(logits)
+        never = tf.fill([tf.shape(banned)[0]], tf.constant(-math.inf, every.dtype))
+        log_probs, best = tf.math.top_k(tf.tensor_scatter_nd_update(every, banned, never), count)
+        more = tf.gather(every, asked, batch_dims=1)
+        results = {
+            "best": tf.concat([best, asked], axis=1),
+            "log_probs": tf.concat([log_probs, more], axis=1),
+            "all_log_probs": every,
+        }
+        if tf.is_tensor(alignment):
+            results["alignment"] = alignment
+        return results | _numbered("new_cells", after.cells)
+
+    common = [*rows, *asked]
+    branches.append((lambda *given: stepped(given, False), [*common, *state, *weights]))
+    if structure.type.writes_text:
+        narrow = [*common, *columns, *state, *weights]
+        branches.append((lambda *given: stepped(given, True), narrow))
+    return branches
+
+
+def _numbered(name: str, nest: Any) -> dict[str, tf.Tensor]:
+    """The tensors of a nest in their order: name.0, name.1, ..."""
+    return {f"{name}.{i}": tf.identity(x) for i, x in enumerate(tf.nest.flatten(nest))}

@@ -1,0 +1,231 @@
+"""ONNX graphs of the same arrays, joined into one graph with a branch for each."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import onnx
+from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+
+IR_VERSION = 10  # of ONNX 1.16 (2024) and later
+
+
+def joined(
+    graphs: Sequence[GraphProto], arrays: Mapping[str, np.ndarray], opset: int
+) -> onnx.ModelProto:
+    """One model of several graphs; its input `task` is the number of the graph to compute.
+
+    arrays: inputs of the graphs that become initializers. Nodes that depend on arrays alone, such
+    as those that join matrices, stand outside the branches and only once, so that ONNX Runtime
+    computes them once, when it loads the model. Inputs and outputs of the same name are the same.
+    """
+    shared = _Constants(arrays)
+    inputs = [helper.make_tensor_value_info("task", TensorProto.INT32, [])]
+    outputs: dict[str, ValueInfoProto] = {}
+    branches = []
+    for number, graph in enumerate(graphs):
+        own = [value for value in graph.input if value.name not in arrays]
+        inputs += [value for value in own if value.name not in {known.name for known in inputs}]
+        for value in graph.output:
+            outputs.setdefault(value.name, value)
+        branches.append(
+            shared.without_constants(graph, f"{number}/", {value.name for value in own})
+        )
+    nodes = [*shared.nodes, *_chosen(branches, list(outputs.values()))]
+    initializers = [numpy_helper.from_array(array, name) for name, array in arrays.items()]
+    graph = helper.make_graph(
+        nodes, "cgru", inputs, list(outputs.values()), [*initializers, *shared.initializers]
+    )
+    model = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", opset)], producer_name="cgru"
+    )
+    model.ir_version = IR_VERSION
+    return model
+
+
+def content(model: onnx.ModelProto, metadata: Mapping[str, str], precision: str) -> bytes:
+    """The content of a file of the model, checked. precision: of its products, float32 or int8."""
+    if precision == "int8":
+        model = _in_8_bits(model)
+    helper.set_model_props(model, dict(metadata))
+    content = model.SerializeToString()
+    onnx.checker.check_model(content)
+    return content
+
+
+def _in_8_bits(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with matrix products of 8-bit integers, and a scale for each column of weights.
+
+    ONNX Runtime computes what depends on arrays alone first: it quantises constant matrices only.
+    """
+    import onnxruntime
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    with tempfile.TemporaryDirectory() as folder:
+        folded, result = f"{folder}/folded.onnx", f"{folder}/int8.onnx"
+        options = onnxruntime.SessionOptions()
+        options.optimized_model_filepath = folded
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+        options.log_severity_level = 3
+        onnxruntime.InferenceSession(
+            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        )
+        quantize_dynamic(
+            folded,
+            result,
+            op_types_to_quantize=["MatMul"],
+            per_channel=True,
+            weight_type=QuantType.QInt8,
+            extra_options={"EnableSubgraph": True, "MatMulConstBOnly": True},
+        )
+        return onnx.load(result)
+
+
+class _Constants:
+    """Nodes and initializers that depend on arrays alone, each of them once."""
+
+    def __init__(self, arrays: Mapping[str, np.ndarray]):
+        self.nodes: list[NodeProto] = []
+        self.initializers: list[TensorProto] = []
+        self._known = set(arrays)
+        self._same: dict[bytes, list[str]] = {}  # a node without its outputs, and these
+
+    def without_constants(self, graph: GraphProto, prefix: str, inputs: set[str]) -> GraphProto:
+        """The graph without them; all its values but inputs get the prefix."""
+        names: dict[str, str] = {}
+
+        def renamed(name: str) -> str:
+            fixed = not name or name in inputs or name in self._known
+            return names.get(name) or (name if fixed else prefix + name)
+
+        for name, tensor in [(tensor.name, tensor) for tensor in graph.initializer]:
+            names[name] = self._initializer(tensor, prefix + name)
+        nodes = []
+        read = {prefix + name for node in graph.node for name in node.input}
+        for node in graph.node:
+            constant = all(names.get(name, name) in self._known for name in node.input)
+            if constant and not any(attribute.HasField("g") for attribute in node.attribute):
+                _rename(node, renamed)
+                original = [name.removeprefix(prefix) for name in node.output]
+                names.update(zip(original, self._node(node), strict=True))
+            else:
+                _rename(node, renamed)
+                if node.op_type == "Loop":
+                    self._take_constants_out(node, read)
+                nodes.append(node)
+        outputs = [_named(value, renamed(value.name)) for value in graph.output]
+        return helper.make_graph(nodes, prefix.rstrip("/"), [], outputs)
+
+    def _take_constants_out(self, loop: NodeProto, read: set[str]) -> None:
+        """Let the steps of a loop read constants from outside, where they are carried unchanged.
+
+        read: the values that nodes after the loop may read.
+
+        ONNX Runtime prepares only constants, such as the matrices of products, when it loads them.
+        """
+        (body,) = (attribute.g for attribute in loop.attribute if attribute.name == "body")
+        source = {node.output[0]: node.input[0] for node in body.node if node.op_type == "Identity"}
+        outside = {}
+        for place in reversed(range(2, len(loop.input))):  # the first two: length and condition
+            given, kept = body.input[place].name, body.output[place - 1].name
+            while kept in source:
+                kept = source[kept]
+            constant = loop.input[place] in self._known and kept == given
+            if constant and loop.output[place - 2] not in read:
+                outside[given] = loop.input[place]
+                for values, index in (
+                    (loop.input, place),
+                    (loop.output, place - 2),
+                    (body.input, place),
+                    (body.output, place - 1),
+                ):
+                    del values[index]
+        for node in body.node:
+            _rename(node, lambda name: outside.get(name, name))
+
+    def _initializer(self, tensor: TensorProto, name: str) -> str:
+        """Keep an initializer under this name; its name, or that of an equal one."""
+        tensor.name = ""
+        same = self._same.setdefault(tensor.SerializeToString(), [name])
+        if same == [name]:
+            tensor.name = name
+            self.initializers.append(tensor)
+            self._known.add(name)
+        return same[0]
+
+    def _node(self, node: NodeProto) -> Sequence[str]:
+        """Keep a node; its outputs, or those of an equal one."""
+        outputs, name = list(node.output), node.name
+        del node.output[:]
+        node.name = ""
+        same = self._same.setdefault(node.SerializeToString(), outputs)
+        if same is outputs:
+            node.output.extend(outputs)
+            node.name = name
+            self.nodes.append(node)
+            self._known.update(outputs)
+        return same
+
+
+def _rename(node: NodeProto, renamed: Callable[[str], str]) -> None:
+    """Rename all values of a node and of the graphs inside it."""
+    node.input[:] = map(renamed, node.input)
+    node.output[:] = map(renamed, node.output)
+    for attribute in node.attribute:
+        if not attribute.HasField("g"):
+            continue
+        for inner in attribute.g.node:
+            _rename(inner, renamed)
+        for value in (*attribute.g.input, *attribute.g.output, *attribute.g.initializer):
+            value.name = renamed(value.name)
+        del attribute.g.value_info[:]
+
+
+def _chosen(
+    branches: Sequence[GraphProto], outputs: Sequence[ValueInfoProto]
+) -> Sequence[NodeProto]:
+    """Nodes that compute the branch of the number `task`; each branch then has all outputs."""
+    rest = _completed(branches[-1], outputs)
+    for number in reversed(range(len(branches) - 1)):
+        prefix = f"after{number - 1}/" if number else ""
+        values = [_named(value, prefix + value.name) for value in outputs]
+        here, chosen = f"{prefix}number", f"{prefix}chosen"
+        constant = helper.make_tensor(here, TensorProto.INT32, [], [number])
+        nodes = [
+            helper.make_node("Constant", [], [here], value=constant),
+            helper.make_node("Equal", ["task", here], [chosen]),
+            helper.make_node(
+                "If",
+                [chosen],
+                [value.name for value in values],
+                then_branch=_completed(branches[number], outputs),
+                else_branch=rest,
+            ),
+        ]
+        rest = helper.make_graph(nodes, prefix.rstrip("/"), [], values)
+    return nodes
+
+
+def _completed(branch: GraphProto, outputs: Sequence[ValueInfoProto]) -> GraphProto:
+    """The branch with all outputs, empty where it does not compute them."""
+    own = {value.name: value for value in branch.output}
+    del branch.output[:]
+    for value in outputs:
+        name = f"{branch.name}/{value.name}"
+        if name not in own:
+            kind, rank = value.type.tensor_type.elem_type, len(value.type.tensor_type.shape.dim)
+            empty = helper.make_tensor(name, kind, [0] * rank, [])
+            branch.node.append(helper.make_node("Constant", [], [name], value=empty))
+            own[name] = helper.make_tensor_value_info(name, kind, [0] * rank)
+        branch.output.append(own[name])
+    return branch
+
+
+def _named(value: ValueInfoProto, name: str) -> ValueInfoProto:
+    """The description of a value under another name."""
+    other = ValueInfoProto()
+    other.CopyFrom(value)
+    other.name = name
+    return other

@@ -1,0 +1,96 @@
+"""The computation of models, by TensorFlow or by ONNX Runtime.
+
+`take_over` gives a `Network` or an `OnnxModel`; the other functions take both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from ..errors import UsageError
+from ..formats.model import Model
+from ..network.scores import Scores
+from ..system import tensorflow_start
+from .lattice import Stepper
+from .mixed_ensemble import MixedEnsemble
+from .onnx_model import OnnxModel, OnnxScorer
+
+if TYPE_CHECKING:
+    from ..network.network import Network
+    from ..network.scorer import Scorer
+
+Computed: TypeAlias = "Network | OnnxModel"
+
+
+def take_over(model: Model, precision: str = "float32", threads: int | None = None) -> Computed:
+    """A model's computation for search and scoring; it takes the arrays from the model.
+
+    threads: of ONNX Runtime, all processors if None. Raises CgruError if a package is missing.
+    """
+    if model.runtime == "tensorflow":
+        from ..network import network
+
+        return network.take_over(model, precision)
+    if precision != "float32":
+        raise UsageError(
+            f"--precision {precision}: is TensorFlow's; cgru convert --precision int8 writes an "
+            ".onnx that computes in 8 bits"
+        )
+    if model.container == "onnx":
+        return OnnxModel(model.path, threads)
+    tensorflow_start.import_tensorflow()
+    from ..network.onnx_export import exported
+
+    content = exported(model.structure, model.arrays, {})
+    model.arrays = {}
+    return OnnxModel(content, threads)
+
+
+def stepper(models: Sequence[Computed], weights: Sequence[float]) -> Stepper:
+    """The ensemble that a search steps; its models share the target vocabulary."""
+    first = models[0]
+    if isinstance(first, OnnxModel) and len(models) == 1 and weights[0] == 1:
+        return first
+    networks = [model for model in models if not isinstance(model, OnnxModel)]
+    if not networks:
+        return MixedEnsemble([m for m in models if isinstance(m, OnnxModel)], weights)
+    from .ensemble import Ensemble
+
+    if len(networks) == len(models):
+        return Ensemble(networks, weights)
+    parts = [m if isinstance(m, OnnxModel) else Ensemble([m], [1.0]) for m in models]
+    return MixedEnsemble(parts, weights)
+
+
+def scorer(model: Computed, *, with_alignment: bool) -> Scorer | OnnxScorer:
+    """Scores given translations by one model."""
+    if isinstance(model, OnnxModel):
+        return OnnxScorer(model, with_alignment=with_alignment)
+    from ..network.scorer import Scorer
+
+    return Scorer(model, with_alignment=with_alignment)
+
+
+class Members:
+    """Scores of each model of an ensemble: a search keeps only the mean of their attention."""
+
+    def __init__(self, models: Sequence[Computed]):
+        self._scorers = [scorer(model, with_alignment=True) for model in models]
+
+    def __call__(
+        self, sources: Sequence[tuple[np.ndarray, np.ndarray]], words: Sequence[int]
+    ) -> list[Scores]:
+        """Scores of one line's T words, EOS among them if it is finished: (T,) and (T,S) each.
+
+        sources: ids (1,S,F) and mask (1,S), as each model reads the line.
+        """
+        target = np.array([words], np.int32)
+        mask = np.ones(target.shape, np.float32)
+        return [
+            Scores(scores.log_probs[0], None if scores.alignment is None else scores.alignment[0])
+            for each, source in zip(self._scorers, sources, strict=True)
+            for scores in [each(*source, target, mask)]
+        ]

@@ -1,0 +1,175 @@
+"""A model of an ONNX file, computed by ONNX Runtime without TensorFlow.
+
+`network/onnx_export.py` describes the graph: its inputs, its outputs and its branches.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import CgruError, reason
+from ..network.scores import Scores
+from .lattice import Chosen, Stepped, Stepper
+from .output_words import Narrow
+
+BEGIN, STEP, NARROW_STEP = range(3)  # the values of the graph's input `task`
+_TYPES = {"tensor(int32)": np.int32, "tensor(float)": np.float32, "tensor(bool)": np.bool_}
+_ERRORS_ONLY = 4  # they become exceptions
+
+
+class OnnxModel(Stepper):
+    """One model; its states and memories are lists of arrays."""
+
+    def __init__(self, model: str | os.PathLike[str] | bytes, threads: int | None = None):
+        """model: a file, or its content. threads: the number to compute with, all if None.
+
+        Raises CgruError if ONNX Runtime is missing or cannot load the model.
+        """
+        try:
+            import onnxruntime
+        except ImportError:
+            raise CgruError(
+                "the package onnxruntime is missing: pip install 'cgru[onnx]' installs it"
+            ) from None
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads or len(os.sched_getaffinity(0))
+        options.log_severity_level = _ERRORS_ONLY
+        try:
+            self._session = onnxruntime.InferenceSession(
+                model if isinstance(model, bytes) else os.fspath(model),
+                options,
+                providers=["CPUExecutionProvider"],
+            )
+        except Exception as error:
+            name = "the model" if isinstance(model, bytes) else Path(model)
+            raise CgruError(f"{name}: ONNX Runtime cannot load it: {reason(error)}") from None
+        self._unread: dict[str, np.ndarray] = {
+            one.name: np.zeros(
+                [n if isinstance(n, int) else 0 for n in one.shape], _TYPES[one.type]
+            )
+            for one in self._session.get_inputs()
+        }
+        outputs = {one.name: one.shape for one in self._session.get_outputs()}
+        self.vocabulary = int(outputs["all_log_probs"][-1])
+        self._attends = "alignment" in outputs
+        self._new = {
+            kind: [name for name in outputs if name.startswith(f"new_{kind}.")]
+            for kind in ("cells", "memory")
+        }
+        # whether an array is (B,S,..), which has a source of any length
+        self._has_source = {
+            kind: [
+                len(outputs[name]) > 1 and not isinstance(outputs[name][1], int) for name in names
+            ]
+            for kind, names in self._new.items()
+        }
+
+    def _run(self, task: int, outputs: Sequence[str], **inputs: np.ndarray) -> list[np.ndarray]:
+        given = self._unread | {name: np.asarray(x, order="C") for name, x in inputs.items()}
+        given["task"] = np.array(task, np.int32)
+        return self._session.run(outputs, given)
+
+    def encode(
+        self, sources: Sequence[tuple[np.ndarray, np.ndarray]]
+    ) -> tuple[list[Any], list[Any]]:
+        """The state and the memory of a batch."""
+        ((source, mask),) = sources
+        cells, memory = self._new["cells"], self._new["memory"]
+        found = self._run(BEGIN, [*cells, *memory], source=source, source_mask=mask)
+        return [found[: len(cells)]], [found[len(cells) :]]
+
+    def step(
+        self,
+        states: list[Any],
+        memories: list[Any],
+        chosen: Chosen,
+        count: int | None,
+        asked: tuple[np.ndarray, np.ndarray] | None = None,
+        narrow: Narrow | None = None,
+    ) -> Stepped:
+        """One step of the chosen rows."""
+        (cells,), (memory,) = states, memories
+        rows = len(chosen.parents)
+        places, banned = asked or (np.zeros((rows, 0), np.int32), np.zeros((0, 2), np.int32))
+        inputs = chosen._asdict() | {"asked": places, "banned": banned}
+        inputs["count"] = np.array(count or 1, np.int32)
+        inputs |= {f"cells.{i}": x for i, x in enumerate(cells)}
+        inputs |= {f"memory.{i}": x for i, x in enumerate(memory)}
+        task = STEP
+        if narrow is not None:
+            task = NARROW_STEP
+            inputs |= narrow.columns | {"sets": narrow.sets}
+        wanted = ["all_log_probs"] if count is None else ["log_probs", "best"]
+        attention = ["alignment"] * self._attends
+        found = self._run(task, [*wanted, *attention, *self._new["cells"]], **inputs)
+        log_probs, found = found[0], found[1:]
+        words = None if count is None else found.pop(0)
+        alignments = [found.pop(0)] if attention else []
+        return Stepped(words, log_probs, log_probs[..., None], [found], alignments)
+
+    def columns(self, words: np.ndarray, members: np.ndarray) -> dict[str, np.ndarray]:
+        """The words of the output layer, as the graph's inputs."""
+        return {"words": words, "members": members}
+
+    def keep(self, memories: list[Any], rows: np.ndarray, lengths: np.ndarray) -> list[Any]:
+        """Some rows of the memory; see `Stepper`."""
+        (memory,) = memories
+        with_source = zip(memory, self._has_source["memory"], strict=True)
+        return [[x[rows, : lengths[0]] if has_source else x[rows] for x, has_source in with_source]]
+
+    def append(self, first: Any, second: Any) -> Any:
+        """State and memory of two searches as one; shorter sources are padded."""
+        return tuple(
+            [[_joined(*two) for two in zip(x[0], y[0], self._has_source[kind], strict=True)]]
+            for x, y, kind in zip(first, second, ("cells", "memory"), strict=True)
+        )
+
+
+class OnnxScorer:
+    """Scores of given translations by one model, a step for each word."""
+
+    def __init__(self, model: OnnxModel, *, with_alignment: bool):
+        self._model, self._with_alignment = model, with_alignment
+
+    def __call__(
+        self,
+        source: np.ndarray,
+        source_mask: np.ndarray,
+        target: np.ndarray,
+        target_mask: np.ndarray,
+    ) -> Scores:
+        """source (B,S,F) and target (B,T) int32, ended by EOS; masks (B,S) and (B,T) float32."""
+        states, memories = self._model.encode([(source, source_mask)])
+        rows = np.arange(len(target), dtype=np.int32)
+        none = np.zeros((0, 2), np.int32)
+        previous = np.full(len(target), -1, np.int32)
+        log_probs, alignments = [], []
+        for words in target.T:
+            chosen = Chosen(rows, previous, rows, np.zeros_like(rows))
+            step = self._model.step(states, memories, chosen, 1, (words[:, None], none))
+            states, previous = step.states, words
+            log_probs.append(step.log_probs[:, -1])
+            alignments += step.alignments
+        alignment = None
+        if alignments and self._with_alignment:
+            alignment = np.stack(alignments, axis=1)
+        return Scores(np.stack(log_probs, axis=1) * target_mask, alignment)
+
+
+def _known(size: int | str | None) -> int | None:
+    """The size of an axis, if the graph states it."""
+    return size if isinstance(size, int) else None
+
+
+def _joined(x: np.ndarray, y: np.ndarray, has_source: bool) -> np.ndarray:
+    if has_source:
+        longest = max(x.shape[1], y.shape[1])
+        x, y = (
+            np.pad(z, [(0, 0), (0, longest - z.shape[1])] + [(0, 0)] * (z.ndim - 2)) for z in (x, y)
+        )
+    return np.concatenate([x, y])

@@ -1,0 +1,147 @@
+"""Models as ONNX: ONNX Runtime computes the equations, and the searches find the same lists."""
+
+import numpy as np
+import pytest
+from cases import random_arrays
+from models import ladder_oracle, pad_source, pad_target, typed
+
+from cgru_cli.network.network import Network
+from cgru_cli.network.onnx_export import exported
+from cgru_cli.parameters.structure import (
+    Activation,
+    DecoderStart,
+    Encoder,
+    Normalization,
+    Pooling,
+    Type,
+    Unit,
+)
+from cgru_cli.search.beam import shrinking_beam
+from cgru_cli.search.ensemble import Ensemble
+from cgru_cli.search.hypotheses import SearchBatch
+from cgru_cli.search.mixed_ensemble import MixedEnsemble
+from cgru_cli.search.onnx_model import OnnxModel, OnnxScorer
+from cgru_cli.search.settings import SearchSettings
+
+SOURCES, TARGETS = [[3, 1, 4, 1, 5], [], [2, 6]], [[2, 3], [5, 1, 4, 2], []]
+LABELS = {Type.CLASSIFIER: [[2], [5], [3]], Type.TAGGER: [[2, 5, 3, 4, 2], [], [4, 3]]}
+
+DEEP = {
+    "encoder_depth": 2,
+    "encoder_transition": 2,
+    "decoder_depth": 2,
+    "decoder_base_transition": 3,
+    "decoder_high_transition": 2,
+}
+SHAPES = {
+    "cgru": typed(Type.CGRU),
+    "deep": typed(
+        Type.CGRU,
+        **DEEP,
+        residual=True,
+        deep_context=True,
+        encoder=Encoder.ALTERNATING,
+        normalization=Normalization.NEMATUS,
+    ),
+    "lstm": typed(
+        Type.CGRU,
+        **DEEP,
+        encoder_unit=Unit.LSTM,
+        decoder_unit=Unit.LSTM,
+        encoder=Encoder.BI_UNIDIRECTIONAL,
+        normalization=Normalization.MARIAN,
+    ),
+    "rnnsearch": typed(
+        Type.RNNSEARCH,
+        encoder_unit=Unit.GRU_BEFORE,
+        decoder_unit=Unit.GRU_BEFORE,
+        weight_normalization=True,
+        readout_activation=Activation.MAXOUT,
+        decoder_start=DecoderStart.LAST_BACKWARD,
+    ),
+    "mixture": typed(Type.CGRU, mixture=3, lexical=True, normalization=Normalization.RMS),
+    "lm": typed(Type.LM, decoder_depth=2),
+    "seq2seq": typed(Type.SEQ2SEQ, encoder=Encoder.REVERSED),
+    "encdec": typed(Type.ENCDEC, encoder=Encoder.UNIDIRECTIONAL),
+    "classifier": typed(Type.CLASSIFIER, pooling=Pooling.ATTENTION),
+    "tagger": typed(Type.TAGGER),
+}
+
+
+def batch(structure):
+    """Sources and targets, padded, for a model."""
+    sources = SOURCES if structure.type.reads_source else [[], [], []]
+    source, mask = map(np.asarray, pad_source([[(i,) for i in words] for words in sources]))
+    if not structure.type.reads_source:
+        source = source[..., :0]
+    if structure.type is Type.TAGGER:  # the column that says where words begin
+        starts = mask * (np.cumsum(mask[:, ::-1], axis=1)[:, ::-1] > 1)
+        source = np.concatenate([source, starts[..., None].astype(np.int32)], axis=-1)
+    return sources, source, mask
+
+
+def searched(stepper, sources, sizes, words=()):
+    """The hypotheses of each sentence: words, score and word scores.
+
+    words: those that each translation may have.
+    """
+
+    def begun():
+        for some in (slice(0, 2), slice(2, 3)):  # the second joins the first
+            parts = [(source[some], mask[some]) for source, mask in sources]
+            lengths = sizes[some]
+            lattice = stepper.begin(parts, words[some])
+            prefixes = [[5]] * len(lengths) if words else ()
+            yield SearchBatch(lattice, lengths, [6] * len(lengths), prefixes)
+
+    lists = dict(shrinking_beam(begun(), SearchSettings(beam_size=4, with_alignment=True)))
+    return [[(r.words.tolist(), r.score, r.word_scores) for r in lists[i]] for i in range(3)]
+
+
+def assert_same_lists(found, expected):
+    for one, other in zip(found, expected, strict=True):
+        assert [words for words, *_ in one] == [words for words, *_ in other]
+        np.testing.assert_allclose([s for _, s, _ in one], [s for _, s, _ in other], atol=1e-5)
+
+
+BY_DEFAULT = ("deep", "lm", "tagger")  # each conversion takes seconds
+
+
+@pytest.mark.parametrize(
+    "name",
+    [n if n in BY_DEFAULT else pytest.param(n, marks=pytest.mark.exhaustive) for n in SHAPES],
+)
+def test_onnx_runtime_computes_the_equations(name):
+    """Scores agree with an oracle in NumPy, and lists with TensorFlow's."""
+    s = SHAPES[name]
+    arrays = random_arrays(s, 1)
+    model = OnnxModel(exported(s, arrays, {}), threads=1)
+    sources, source, mask = batch(s)
+    targets = LABELS.get(s.type, TARGETS)
+    target, target_mask = map(np.asarray, pad_target(targets))
+    scores = OnnxScorer(model, with_alignment=True)(source, mask, target, target_mask)
+    exact = ladder_oracle(s, arrays)
+    for row, words, wanted in zip(scores.log_probs, sources, targets, strict=True):
+        expected = exact.force_decode(words if s.type.reads_source else None, wanted).log_probs
+        np.testing.assert_allclose(row[: len(expected)], expected, rtol=1e-5, atol=1e-5)
+        assert not row[len(expected) :].any()
+    sizes = [len(words) + 1 for words in sources]
+    own = Ensemble([Network(s, arrays)], [1.0])
+    assert_same_lists(
+        searched(model, [(source, mask)], sizes), searched(own, [(source, mask)], sizes)
+    )
+
+
+def test_an_ensemble_mixes_both_libraries_with_words_to_choose_from():
+    s = SHAPES["cgru"]
+    networks = [Network(s, random_arrays(s, seed)) for seed in (1, 2)]
+    model = OnnxModel(exported(s, random_arrays(s, 2), {}), threads=1)
+    mixed = MixedEnsemble([Ensemble(networks[:1], [1.0]), model], [0.3, 0.7])
+    own = Ensemble(networks, [0.3, 0.7])
+    sources, source, mask = batch(s)
+    sizes = [len(words) + 1 for words in sources]
+    sets = [np.array(words, np.int32) for words in ([0, 2, 5], [0, 3, 4, 5], [0, 1, 5])]
+    for words in ((), sets):
+        expected = searched(own, [(source, mask)] * 2, sizes, words)
+        assert_same_lists(searched(mixed, [(source, mask)] * 2, sizes, words), expected)
+        assert any(hypotheses for hypotheses in expected)

@@ -1,0 +1,151 @@
+"""Models in ONNX files: commands compute them without TensorFlow, and read them back."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import pytest
+from cases import random_arrays
+from models import typed
+
+from cgru_cli import CgruError, UsageError, load_model, write_model
+from cgru_cli.convert.job import run
+from cgru_cli.formats.model import Model
+from cgru_cli.formats.read_model import read
+from cgru_cli.options.convert import ConvertOptions
+from cgru_cli.parameters.structure import Type
+from cgru_cli.search.computed import take_over
+
+SIZES = {"source_vocabularies": (9,), "target_vocabulary": 9}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A model with its vocabulary, as model.npz, model.onnx and int8.onnx."""
+    folder = tmp_path_factory.mktemp("onnx")
+    words = ["</s>", "<unk>", *"abcdefg"]
+    vocabulary = folder / "vocab.json"
+    vocabulary.write_text(str({word: i for i, word in enumerate(words)}).replace("'", '"'))
+    structure = typed(Type.CGRU, **SIZES)
+    model = Model(folder / "x", structure, random_arrays(structure, 3), "nematus")
+    names = [str(vocabulary)] * 2
+    for name, precision in (
+        ("model.npz", "float32"),
+        ("model.onnx", "float32"),
+        ("int8.onnx", "int8"),
+    ):
+        write_model(model, folder / name, vocabularies=names, precision=precision, force=True)
+    return folder
+
+
+def cgru(folder, *arguments, given="a b c\n\nd e\n"):
+    """A command in a process of its own that fails where TensorFlow is imported."""
+    script = (
+        "import sys; sys.modules['tensorflow'] = sys.modules['keras'] = None; "
+        "sys.modules['h5py'] = sys.modules['sacrebleu'] = None; "
+        "from cgru_cli.__main__ import main; main()"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        cwd=folder,
+        input=given,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        timeout=300,
+    )
+
+
+def test_commands_compute_without_tensorflow(folder):
+    own = load_model(folder / "model.npz")
+    from cgru_cli import PairScorer, Translator
+
+    expected = Translator(own, beam_size=3).translate(["a b c", "d e"])
+    for name in ("model.onnx", "int8.onnx"):
+        done = cgru(folder, "translate", "-m", name, "--beam-size", "3", "--quiet")
+        assert done.returncode == 0, done.stderr
+        if name == "model.onnx":
+            lines = [" ".join(one.tokens) for one in expected]
+            assert done.stdout == f"{lines[0]}\n\n{lines[1]}\n"
+    pair = "a b c", "d e f"
+    (scored,) = PairScorer(own).score([pair])
+    given = "\t".join(pair) + "\n"
+    done = cgru(folder, "score", "-m", "model.onnx", given=given)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout.split()[0]) == pytest.approx(scored.score, abs=1e-5)
+
+
+def test_a_file_is_read_back_bit_for_bit(folder):
+    model, back = read(folder / "model.npz"), read(folder / "model.onnx")
+    assert back.structure == model.structure and back.container == "onnx"
+    assert all((back.arrays[name] == array).all() for name, array in model.arrays.items())
+    run(str(folder / "model.onnx"), str(folder / "back.npz"), ConvertOptions())
+    assert (folder / "back.npz").read_bytes() == (folder / "model.npz").read_bytes()
+
+
+def test_int8_is_described_and_not_read_back(folder, capsys):
+    path = str(folder / "int8.onnx")
+    run(path, None, ConvertOptions(info=True))
+    assert "(onnx)" in capsys.readouterr().out
+    with pytest.raises(CgruError, match="holds weights in int8"):
+        read(path)
+    stored = {tensor.data_type for tensor in onnx.load(path).graph.initializer}
+    assert onnx.TensorProto.INT8 in stored
+    with pytest.raises(UsageError, match="--precision int8: is for"):
+        run(path, str(folder / "x.npz"), ConvertOptions(precision="int8"))
+
+
+def test_float16_is_stored_and_read_back(folder):
+    run(str(folder / "model.npz"), str(folder / "half.onnx"), ConvertOptions(store="float16"))
+    model, back = read(folder / "model.npz"), read(folder / "half.onnx")
+    for name, array in model.arrays.items():
+        np.testing.assert_array_equal(back.arrays[name], array.astype(np.float16))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda content: content[: len(content) // 2], "x.onnx: not a complete ONNX file"),
+        (lambda content: content[:-40], "x.onnx: not a complete ONNX file"),
+        (lambda content: content.replace(b'"version": 1', b'"version": 9'), "of version 9"),
+        (lambda content: content.replace(b'"structure"', b'"structuRe"'), "does not describe"),
+        (lambda content: b"\x0a" * 50, "x.onnx: not a complete ONNX file"),
+        (lambda content: b"", "x.onnx: is empty"),
+    ],
+)
+def test_a_damaged_file_gets_one_line(folder, change, message):
+    path = folder / "x.onnx"
+    path.write_bytes(change((folder / "model.onnx").read_bytes()))
+    for runtime in ("auto", "tensorflow"):
+        with pytest.raises(CgruError, match=message):
+            read(path, runtime)
+
+
+def test_an_onnx_file_of_another_program_gets_one_line(folder):
+    value = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1])
+    node = onnx.helper.make_node("Identity", ["x"], ["y"])
+    graph = onnx.helper.make_graph([node], "g", [value], [value])
+    onnx.save(onnx.helper.make_model(graph), folder / "other.onnx")
+    with pytest.raises(CgruError, match="an ONNX model that cgru did not write"):
+        read(folder / "other.onnx")
+
+
+def test_options_that_onnx_runtime_lacks(folder):
+    for option, value in (("--device", "gpu"), ("--precision", "bfloat16")):
+        done = cgru(folder, "translate", "-m", "model.onnx", option, value)
+        assert done.returncode == 2 and option in done.stderr and not done.stdout
+
+
+def test_runtime_chooses_the_library(folder):
+    from cgru_cli.network.network import Network
+    from cgru_cli.search.onnx_model import OnnxModel
+
+    for name, runtime, kind in (
+        ("model.onnx", "auto", OnnxModel),
+        ("model.onnx", "tensorflow", Network),
+        ("model.npz", "auto", Network),
+        ("model.npz", "onnx", OnnxModel),
+    ):
+        assert isinstance(take_over(load_model(folder / name, (), runtime).model), kind)
