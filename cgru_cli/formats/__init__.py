@@ -1,7 +1,7 @@
 """Model files of every program, read into one `Model` and written from it.
 
 Reading: `read_model` shows the steps. `model_files` opens the files of a model: `array_files` and
-`tensorflow_checkpoint` (with `checkpoint_table` and `crc32c`) read arrays, `read_configuration` and
+`tensorflow_checkpoint` (with `checkpoint_table` and `crc32c`) and `onnx_file` read arrays, `read_configuration` and
 `own_configuration` the configurations beside them, with `pickles` and the bounds of
 `configuration_values`. `dialects` tells which program wrote a model; `structure_from_arrays` and
 `sizes_from_arrays` derive its structure from the arrays. The result is a `model`; `declared`

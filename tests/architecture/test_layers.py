@@ -64,7 +64,7 @@ BETWEEN_COMMANDS = {
 OUTSIDE = {
     PLAIN: {"msgspec"},
     FILES: {"numpy", "h5py", "sentencepiece", "yaml"},
-    COMPUTATION: {"tensorflow", "keras"},
+    COMPUTATION: {"tensorflow", "keras", "onnx"},
     STATEMENTS: set(),
     COMMANDS: set(),
     SERVER: {"starlette", "uvicorn", "prometheus_client"},
