@@ -77,6 +77,9 @@ CLICK = "options.click_command"
 LATE = {
     "system.tensorflow_start": {"tensorflow", "keras", "google"},  # starts TensorFlow
     "formats.arpa": {"kenlm"},
+    "network.onnx_export": {"tf2onnx"},
+    "network.onnx_graph": {"onnxruntime"},
+    "search.onnx_model": {"onnxruntime"},
     "system.structured_files": {"yaml"},
     "system.number_rows": {"numpy"},
     "options.config_file": {"yaml"},
