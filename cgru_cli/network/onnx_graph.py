@@ -114,9 +114,24 @@ class _Constants:
                 _rename(node, renamed)
                 if node.op_type == "Loop":
                     self._take_constants_out(node, read)
-                nodes.append(node)
+                nodes += self._of_rows(node)
         outputs = [_named(value, renamed(value.name)) for value in graph.output]
         return helper.make_graph(nodes, prefix.rstrip("/"), [], outputs)
+
+    def _of_rows(self, node: NodeProto) -> list[NodeProto]:
+        """Nodes that compute the same; columns of a transposed array are taken as its rows.
+
+        In 8 bits, the transposed array is then stored as integers alone.
+        """
+        turned = next((x for x in self.nodes if node.input and x.output[0] == node.input[0]), None)
+        if node.op_type != "Gather" or turned is None or turned.op_type != "Transpose":
+            return [node]
+        (axis,) = (helper.get_attribute_value(x) for x in node.attribute if x.name == "axis")
+        if len(turned.attribute[0].ints) != 2 or axis != 1:
+            return [node]
+        rows = f"{node.output[0]}/rows"
+        taken = helper.make_node("Gather", [turned.input[0], node.input[1]], [rows], axis=0)
+        return [taken, helper.make_node("Transpose", [rows], node.output, perm=[1, 0])]
 
     def _take_constants_out(self, loop: NodeProto, read: set[str]) -> None:
         """Let the steps of a loop read constants from outside, where they are carried unchanged.
