@@ -73,7 +73,7 @@ def models(padded: Padded) -> dict[str, list[str]]:
 def report(name: str, kinds: dict[str, list[str]], turns: int, measure) -> None:
     """Measure each kind in turns and print the medians."""
     figures: dict[str, list[float]] = {kind: [] for kind in kinds}
-    for turn in range(turns):
+    for _turn in range(turns):
         for kind, options in kinds.items():
             figures[kind].append(measure(options))
     first = statistics.median(next(iter(figures.values())))

@@ -243,18 +243,6 @@ def load_model(
     return LoadedModel(model, sources, target)
 
 
-def needs_tensorflow(models: Sequence[LoadedModel], device: str | None) -> bool:
-    """Whether TensorFlow computes one of the models.
-
-    Raises UsageError where none does and the device is not the CPU.
-    """
-    if any(loaded.model.runtime == "tensorflow" for loaded in models):
-        return True
-    if device not in (None, "cpu"):
-        raise UsageError(f"--device {device}: ONNX Runtime computes on the CPU")
-    return False
-
-
 ModelSource = str | os.PathLike[str] | LoadedModel
 
 

@@ -1,6 +1,5 @@
 """Scores of given translations, batch by batch."""
 
-
 import numpy as np
 import tensorflow as tf
 

@@ -15,7 +15,6 @@ from ..formats.loaded_model import (
     check_attention,
     check_ensemble,
     load_model,
-    needs_tensorflow,
 )
 from ..options.score import ScoreOptions
 from ..output.heatmap.heatmaps import Heatmaps
@@ -100,7 +99,8 @@ def _with_models(
     if options.dual:
         backward = [load_model(options.dual, options.vocabularies[::-1], options.runtime)]
         backward_reading = plan.reading(backward)
-    if needs_tensorflow([*models, *backward], options.device):
+    runtimes = {loaded.model.runtime for loaded in (*models, *backward)}
+    if tensorflow_start.is_needed(runtimes, options.device):
         tensorflow_start.start(options.device, options.cpu_threads)
     scorers = [
         EnsembleScorer.planned(plan, column, reading, with_alignment=attends) for column in columns

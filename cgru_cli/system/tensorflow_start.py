@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..errors import CgruError, UsageError, reason
 from .garbage import collected_by_hand
@@ -15,6 +15,18 @@ LEAST_ADDRESSES = 2400 << 20  # bytes of addresses, most of them never used as m
 # Keras imports these if they are installed, for features that cgru does not use. Hiding them saves
 # 0.9 of the 3.6 s of CPU time that `cgru translate` takes for one line (median of 8).
 UNUSED = ("matplotlib", "scipy", "IPython")
+
+
+def is_needed(runtimes: Iterable[str], device: str | None) -> bool:
+    """Whether TensorFlow computes one of the models, given the library of each.
+
+    Raises UsageError where it computes none and the device is not the CPU.
+    """
+    if "tensorflow" in runtimes:
+        return True
+    if device not in (None, "cpu"):
+        raise UsageError(f"--device {device}: ONNX Runtime computes on the CPU")
+    return False
 
 
 def start(

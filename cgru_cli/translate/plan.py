@@ -13,7 +13,6 @@ from ..formats.loaded_model import (
     Reading,
     check_attention,
     check_ensemble,
-    needs_tensorflow,
     preprocessing_of,
 )
 from ..formats.model import ModelSettings
@@ -25,6 +24,7 @@ from ..options.translate import TranslateOptions
 from ..output.layout import Layout
 from ..output.layouts import layout_of
 from ..parameters.program import PROGRAMS, Program, ProgramDefaults, label_limit, marian_limit
+from ..system import tensorflow_start
 from ..system.lines import tokens
 from ..text.pipeline import Preprocessing
 from ..text.sentences import Sentences
@@ -116,7 +116,8 @@ class SearchPlan:
     def needs_tensorflow(self, models: Sequence[LoadedModel]) -> bool:
         """Whether TensorFlow computes one of these models, or of the noisy channel's."""
         more = self.channel.models if self.channel else []
-        return needs_tensorflow([*models, *more], self.options.device)
+        runtimes = {loaded.model.runtime for loaded in (*models, *more)}
+        return tensorflow_start.is_needed(runtimes, self.options.device)
 
     @property
     def batches_decide(self) -> bool:

@@ -11,7 +11,6 @@ from ...formats.loaded_model import (
     ModelSource,
     check_ensemble,
     loaded_models,
-    needs_tensorflow,
 )
 from ...options.flags import shown
 from ...options.keywords import (
@@ -70,7 +69,8 @@ class PairScorer:
                 check_ensemble(loaded)
             program = PROGRAMS[loaded[0].model.written_by]
             _, alpha, penalty = ranking(TranslateOptions(**ranked), loaded, program)
-            if needs_tensorflow(loaded, self._plan.options.device):
+            runtimes = {one.model.runtime for one in loaded}
+            if tensorflow_start.is_needed(runtimes, self._plan.options.device):
                 tensorflow_start.configure(
                     self._plan.options.device, self._plan.options.cpu_threads
                 )
