@@ -80,7 +80,7 @@ def run(tmp_path, folder, *scripts):
     return done, work / "copy"
 
 
-@pytest.mark.parametrize("name", choice(WHOLE, "nematus", "amun"))
+@pytest.mark.parametrize("name", choice(WHOLE, "nematus"))
 def test_whole_scripts_run_to_their_end(tmp_path, name):
     for package in ("babel", "num2words", "sacremoses", "subword_nmt"):
         pytest.importorskip(package)

@@ -6,6 +6,7 @@ from cases import random_arrays, tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import pad_source, pad_target, random_pairs, reference, structures
+from selection import choice
 
 from cgru_cli.network import scorer as scorer_module
 from cgru_cli.network.network import Network
@@ -33,13 +34,19 @@ def check(scores, structure, arrays, sources, targets):
         np.testing.assert_allclose(scores.alignment[b, :T, :S], expected.alignment, atol=1e-5)
 
 
-@settings(max_examples=8)
-@given(structures(), st.integers(0, 1000))
-def test_scores_are_the_oracles(structure, seed):
-    arrays = random_arrays(structure, seed)
-    pairs = random_pairs(structure, seed, LENGTHS)
-    scorer = Scorer(Network(structure, arrays), with_alignment=True)
-    check(scored(scorer, *pairs, filler=1, longer=2), structure, arrays, *pairs)
+@pytest.mark.parametrize("count", choice([3, 24], 3))
+def test_scores_are_the_oracles(count):
+    """`test_network.py` compares more structures, operation by operation."""
+
+    @settings(max_examples=count)
+    @given(structures(), st.integers(0, 1000))
+    def are_the_oracles(structure, seed):
+        arrays = random_arrays(structure, seed)
+        pairs = random_pairs(structure, seed, LENGTHS)
+        scorer = Scorer(Network(structure, arrays), with_alignment=True)
+        check(scored(scorer, *pairs, filler=1, longer=2), structure, arrays, *pairs)
+
+    are_the_oracles()
 
 
 def test_one_trace_serves_all_shapes(monkeypatch):

@@ -9,6 +9,7 @@ from cases import random_arrays
 from deep_equations import DeepModel
 from models import double_precision, ladder_oracle, pad_source, pad_target, typed
 from runs import ATTENTIVE, prepared, records, trained
+from selection import choice
 
 from cgru_cli.corpus.dropout import Rates, masks
 from cgru_cli.network.keras_model import RecurrentModel
@@ -137,7 +138,7 @@ def close(found, expected, **tolerance):
         np.testing.assert_allclose(found[name], norms, err_msg=name, **tolerance)
 
 
-@pytest.mark.parametrize("name", STRUCTURES)
+@pytest.mark.parametrize("name", choice(STRUCTURES, *(STRUCTURES.keys() - {"deep cgru"})))
 def test_norms_at_states_are_central_differences_of_the_oracle(name):
     s = STRUCTURES[name]
     arrays = {n: array.astype(np.float64) for n, array in random_arrays(s, 1).items()}

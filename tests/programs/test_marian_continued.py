@@ -61,17 +61,22 @@ class Folder:
         return [float(cost) for cost in re.findall(r" : (?:Cost|cross-entropy :) ([\d.]+)", log)]
 
 
+@pytest.mark.parametrize(
+    "programs", choice([["cgru", "marian"], ["marian", "cgru"]], ["cgru", "marian"])
+)
 @pytest.mark.parametrize("name", choice(KINDS, "s2s"))
-def test_either_program_continues_the_others_training(tmp_path, name):
+def test_either_program_continues_the_others_training(tmp_path, name, programs):
     if not PYMARIAN.exists():
         pytest.skip("pymarian is not installed")
     folder = Folder(tmp_path / "all", KINDS[name])
-    for first, second in (("marian", "cgru"), ("cgru", "marian")):
-        alone = folder.train(first, first)
-        assert folder.train(f"{first}-{second}", first, second) == pytest.approx(alone, rel=5e-3)
-        assert len(alone) == (24 if name == "s2s" else 20)
+    first = programs[0]
+    alone = folder.train(first, first)
+    assert folder.train("both", *programs) == pytest.approx(alone, rel=5e-3)
+    assert len(alone) == (24 if name == "s2s" else 20)
+    if first == "marian":
+        return
     # the state of cgru in the folder is older than Marian's
-    path = tmp_path / "all/cgru-marian/m.npz"
+    path = tmp_path / "all/both/m.npz"
     said = runs.trained("--compat", "marian", "-m", path, *folder.given, "--after", "201u").messages
     assert "Resuming after update 200" in said
     assert yaml.safe_load(Path(f"{path}.progress.yml").read_bytes())["batches"] == 201

@@ -135,12 +135,12 @@ ON_THEANO = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", choice(ON_TENSORFLOW, "translate", "checkpoint", "score"))
+@pytest.mark.parametrize("name", choice(ON_TENSORFLOW, "checkpoint", "score"))
 def test_scripts_for_tensorflow_give_its_output(old_programs, tmp_path, name):
     check(ON_TENSORFLOW[name], old_programs / "nematus-tf", tmp_path)
 
 
-@pytest.mark.parametrize("name", choice(ON_THEANO, "ensemble", "score"))
+@pytest.mark.parametrize("name", choice(ON_THEANO, "ensemble"))
 def test_scripts_for_theano_give_its_output(old_programs, tmp_path, name):
     check(ON_THEANO[name], old_programs, tmp_path)
 
