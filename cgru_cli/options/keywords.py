@@ -37,6 +37,7 @@ class SearchKeywords(TypedDict, total=False):
     allow_unk: bool
     suppress_unk: bool
     unk_replace: bool
+    copy: Sequence[str]
     output_sampling: str | None
     mbr: int | None
     mbr_utility: str

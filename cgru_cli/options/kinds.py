@@ -103,6 +103,12 @@ EPSILON = Bounds(least=0, most=1)
 WEIGHT = Bounds(least=-1e9, most=1e9)
 
 
+COPIED = (
+    "patterns of the spans to copy: number, name (dotted or CamelCase), url, email, placeholder "
+    "({name}), code (between backticks), and regular expressions"
+)
+
+
 _SAMPLING: dict[str, list[tuple[str, Callable[[str], float], Bounds]]] = {
     "full": [],
     "topk": [("top", int, TOP)],

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from .declaration import choice, frequency, number, options_of, probability, whole
+from ..text.copying import pattern
+from .declaration import choice, frequency, number, options_of, probability, read_by, whole
 from .flags import Options
+from .kinds import COPIED
 
 batch_option = options_of("Batches")
 objective_option = options_of("Objective")
@@ -81,6 +83,12 @@ class OptimizationOptions(Options):
         "--english-title-case-every N: train on every Nth source sentence in English title case; "
         "0: on none",
         whole(0, 10**9, default=0),
+    )
+    copy: tuple[str, ...] = batch_option(
+        "--copy PATTERN...: " + COPIED + "; replace those that stand on both sides of a pair of "
+        "the training text by placeholders, which the vocabularies must have (cgru prep --copy "
+        "makes them, and replaces the spans of its text itself)",
+        read_by(pattern),
     )
     no_spm_encode: bool = batch_option(
         "--no-spm-encode: the texts are in SentencePiece pieces already; do not split them"

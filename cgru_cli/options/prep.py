@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ..text.copying import pattern
 from .configured import ConfiguredOptions, general_option
-from .declaration import choice, number, options_of, whole
+from .declaration import choice, number, options_of, read_by, whole
+from .kinds import COPIED
 
 VOCABULARY_PROGRAMS = ("marian", "nematus", "nematus-tf", "dl4mt")
 
@@ -103,6 +105,17 @@ class PrepOptions(ConfiguredOptions):
         "--character-coverage P: share of the text's characters that SentencePiece's vocabulary "
         "covers; 0.9995 is usual for Chinese and Japanese",
         number(most=1, above=0, default=1.0),
+    )
+    byte_fallback: bool = subword_option(
+        "--byte-fallback: let SentencePiece spell characters that its vocabulary lacks in bytes, "
+        "with 256 of its pieces, so that no character is unknown"
+    )
+    copy: tuple[str, ...] = subword_option(
+        "--copy PATTERN...: " + COPIED + "; where a span stands on both sides of a pair, a "
+        "placeholder, one piece of the vocabulary, replaces it; cgru translate then copies such "
+        "spans without being asked",
+        read_by(pattern),
+        excludes="--tokenize, --codes",
     )
     sample: int = subword_option(
         "--sample N: number of randomly drawn sentence pairs to learn sub-words and --truecase "

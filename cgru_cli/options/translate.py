@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..parameters.program import COMPAT
+from ..text.copying import pattern
 from .declaration import choice, number, options_of, read_by, whole
-from .kinds import sampling, unchanged, weight
+from .kinds import COPIED, sampling, unchanged, weight
 from .line_filter import (
     FilterOptions,
     attention_option,
@@ -110,6 +111,13 @@ class TranslateOptions(FilterOptions):
     )
     avoid: str | None = search_option(
         "--avoid FILE: file of phrases, one per line, that no translation may have",
+        excludes="--output-sampling",
+    )
+    copy: tuple[str, ...] = search_option(
+        "--copy PATTERN...: " + COPIED + "; every translation has these spans of its source, by "
+        "placeholders if the model was trained with cgru prep --copy, whose patterns it uses if "
+        "this is not given; none: copy nothing",
+        read_by(pattern),
         excludes="--output-sampling",
     )
     shortlist: tuple[str, ...] = search_option(

@@ -67,10 +67,13 @@ def _clean_pair(
         return reason
     if pipeline.settings.factors > 1:
         pipeline.columns(source)
+    pair_digest = digest(source, target)
+    if pipeline.copying:
+        source, target = pipeline.copying.pair(source, target)
     words = pipeline.tokenize(source, "source"), pipeline.tokenize(target, "target")
     if reason := reject_lengths(options, len(words[0].split()), len(words[1].split())):
         return reason
-    return *words, digest(source, target)
+    return *words, pair_digest
 
 
 def digest(source: str, target: str) -> bytes:

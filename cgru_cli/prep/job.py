@@ -25,6 +25,7 @@ from ..system.process_pool import ProcessPool, processors
 from ..system.structured_files import write_json
 from ..system.terminal import tell
 from ..text import pipeline
+from ..text.copying import Copying
 from ..text.moses import CaseModel
 from ..text.pipeline import SIDES, Preprocessing
 from ..text.subwords import learn_codes, learn_pieces, read_codes
@@ -215,7 +216,15 @@ class _Job:
                 counts.update(word for word in line.split(" ") if word)
             return learn_codes(counts, options.subword_vocabulary)
         size, coverage = options.subword_vocabulary, options.character_coverage
-        return learn_pieces(lines, kind, size, coverage, self.place.work)
+        return learn_pieces(
+            lines,
+            kind,
+            size,
+            coverage,
+            self.place.work,
+            byte_fallback=options.byte_fallback,
+            placeholders=bool(options.copy),
+        )
 
     def _cased(self, cases: tuple[CaseModel, ...], side: str) -> Iterator[str]:
         if not cases:
@@ -265,7 +274,13 @@ class _Job:
     def _write_set(
         self, whole: str, name: str, paths: tuple[str, str], copies: dict[str, str]
     ) -> None:
-        """Write a validation or test text, preprocessed and raw."""
+        """Write a validation or test text, preprocessed and raw.
+
+        With --copy, placeholders stand in both sides and in dev.ref, as in the training text.
+        """
+        if self.settings.copy:
+            paths = self._masked(name, paths)
+            copies = copies | ({"dev.ref": paths[1]} if name == "dev" else {})
         for side, path in zip(SIDES, paths, strict=True):
             work = partial(chunk_work.apply, whole, side)
             lines = numbered(path, chunks(read_lines(path)))
@@ -274,6 +289,17 @@ class _Job:
         for copy, path in copies.items():
             with atomic_write(self.place.out / copy) as file:
                 file.writelines(line + b"\n" for line in read_lines(path))
+
+    def _masked(self, name: str, paths: tuple[str, str]) -> tuple[str, str]:
+        """A text with placeholders for the spans that stand on both sides of a pair."""
+        copying = Copying(self.settings.copy)
+        source, target = (self.place.work / f"{name}.masked.{side}" for side in ENDINGS.values())
+        with atomic_write(source) as left, atomic_write(target) as right:
+            for lines in zip(*map(read_lines, paths), strict=True):
+                pair = copying.pair(*(line.decode("utf-8", "replace") for line in lines))
+                for file, text in zip((left, right), pair, strict=True):
+                    file.write(f"{text}\n".encode())
+        return str(source), str(target)
 
 
 def _text(preprocessing: Preprocessing) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import UsageError
+from ..options.flags import flag
 from ..options.prep import PrepOptions
 from ..text.pipeline import PipelineSettings
 from . import raw_text
@@ -36,6 +37,7 @@ class Request:
         """The options and inputs that decide the content, for comparison with later runs."""
         values = dataclasses.asdict(self.options).items()
         options = {name: value for name, value in values if name not in _NOT_OF_THE_RESULT}
+        options["copy"] = [*self.options.copy]  # as JSON has it
         return {"options": options, "inputs": self.inputs}
 
 
@@ -74,6 +76,12 @@ def _with_defaults(options: PrepOptions) -> PrepOptions:
         raise UsageError("--joint and --separate need sub-words; --subwords none has none")
     if options.character_coverage != 1 and not by_sentencepiece:
         raise UsageError(f"--character-coverage needs SentencePiece, not --subwords {subwords}")
+    for name in ("copy", "byte_fallback"):
+        if getattr(options, name) and not by_sentencepiece:
+            given = flag(PrepOptions, name)
+            raise UsageError(f"{given} needs SentencePiece, not --subwords {subwords}")
+    if options.copy and options.factors > 1:
+        raise UsageError("--copy does not support --factors")
     kind = options.vocabulary_format
     if kind is None:
         kind = "spm" if by_sentencepiece and options.factors == 1 else "json"
@@ -135,4 +143,5 @@ def _pipeline(options: PrepOptions) -> PipelineSettings:
         factors=options.factors,
         subwords=options.subwords or "none",
         pieces=options.subwords != "none" and options.vocabulary_format == "json",
+        copy=options.copy,
     )

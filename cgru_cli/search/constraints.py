@@ -8,7 +8,7 @@ if its words follow each other anywhere in it; phrases may overlap.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -26,8 +26,10 @@ class Required:
     its length once the translation has the phrase.
     """
 
-    def __init__(self, phrases: Sequence[Phrase]):
+    def __init__(self, phrases: Sequence[Phrase], once: Collection[int] = ()):
+        """once: words that the translation has at most once, each a phrase by itself."""
         distinct = dict.fromkeys(phrases)
+        self.once = frozenset(once)
         self.phrases = tuple(  # a phrase within another needs no automaton
             phrase
             for phrase in distinct
@@ -37,6 +39,11 @@ class Required:
         self._borders = tuple(map(_borders, self.phrases))
         self.start = (0,) * len(self.phrases)
         self.words = frozenset(word for phrase in self.phrases for word in phrase)
+
+    def spent(self, state: tuple[int, ...]) -> list[int]:
+        """The words of `once` that the translation has."""
+        pairs = zip(self.phrases, state, strict=True)
+        return [p[0] for p, place in pairs if place == len(p) == 1 and p[0] in self.once]
 
     @property
     def fewest_words(self) -> int:
@@ -121,9 +128,11 @@ class Constraints:
     avoided: Avoided
 
     @classmethod
-    def of(cls, required: Sequence[Phrase], avoided: Sequence[Phrase]) -> Constraints | None:
-        """None without any phrase."""
-        return cls(Required(required), Avoided(avoided)) if required or avoided else None
+    def of(
+        cls, required: Sequence[Phrase], avoided: Sequence[Phrase], once: Collection[int] = ()
+    ) -> Constraints | None:
+        """None without any phrase. once: see `Required`."""
+        return cls(Required(required, once), Avoided(avoided)) if required or avoided else None
 
 
 class Progress(NamedTuple):
@@ -184,6 +193,7 @@ class Tracker:
             if constraints and progress and forced[row] < 0:
                 wanted[row] = constraints.required.next_words(progress.state)
                 banned[row] = constraints.avoided.words(progress.last)
+                banned[row] += constraints.required.spent(progress.state)
                 if wanted[row]:
                     banned[row].append(EOS_ID)
         words = np.full((len(wanted), max(map(len, wanted))), -1, np.int32)

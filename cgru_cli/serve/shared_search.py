@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ..errors import CgruError
+from ..translate.phrases import Fields
 from ..translate.requests import Request
 from .metrics import Metrics
 from .served_model import ServedModel
@@ -184,29 +185,24 @@ class SharedSearch:
     def _read(self, job: Job) -> Request:
         """The line as the search takes it. Raises CgruError if the model cannot read it."""
         line, requests = cast(Line, job.asked), self._line_search.requests
-        request = requests.read(line.text, job.number)
-        if line.required or line.avoided:
-            if not self._line_search.models[0].writes_text:
-                raise CgruError("constraints, avoid: this model gives labels and writes no text")
-            constraints = requests.constraints(line.required, line.avoided, job.number)
-            request = request._replace(constraints=constraints)
-            if constraints and constraints.required.fewest_words > self._model.longest:
-                raise CgruError(
-                    f"line {job.number + 1}: the constraints take "
-                    f"{constraints.required.fewest_words} words, the end counted; translations "
-                    f"have up to {self._model.longest}"
-                )
-        if not line.prefix:
-            return request
-        if self._model.right_left:
+        if (line.required or line.avoided) and not self._line_search.models[0].writes_text:
+            raise CgruError("constraints, avoid: this model gives labels and writes no text")
+        if line.prefix and self._model.right_left:
             raise CgruError("a prefix: this model writes from the end of a sentence")
-        prefix = requests.prefix(line.prefix, job.number)
-        if len(prefix) > self._model.longest:
+        fields = Fields(line.text, line.prefix, line.required, line.avoided)
+        request = requests.read(fields, job.number)
+        needed = request.constraints.required.fewest_words if request.constraints else 0
+        if needed > self._model.longest:
             raise CgruError(
-                f"line {job.number + 1}: a prefix of {len(prefix)} words; translations have up to "
-                f"{self._model.longest}"
+                f"line {job.number + 1}: the constraints take {needed} words, the end counted; "
+                f"translations have up to {self._model.longest}"
             )
-        return request._replace(prefix=prefix)
+        if len(request.prefix) > self._model.longest:
+            raise CgruError(
+                f"line {job.number + 1}: a prefix of {len(request.prefix)} words; translations "
+                f"have up to {self._model.longest}"
+            )
+        return request
 
 
 def _longest(lines: Iterable[_Begun]) -> int:

@@ -2,6 +2,9 @@
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
+
+from .copying import Copying
 
 # Words that English titles have in lower case, as in Marian and Moses' detruecase.perl.
 _SMALL = frozenset(
@@ -19,15 +22,22 @@ class Variants:
 
     all_caps_every: both sides of pairs 0, N, 2N and so on are upper case; title_case_every: the
     sources of pairs 1, N+1, 2N+1 and so on have English title case (Marian's --all-caps-every and
-    --english-title-case-every, which prefers the first); 0: never. Other variants become further
-    fields.
+    --english-title-case-every, which prefers the first); 0: never. copy: patterns of spans
+    that become placeholders where both sides have them.
     """
 
     all_caps_every: int = 0
     title_case_every: int = 0
+    copy: tuple[str, ...] = ()
+
+    @cached_property
+    def _copying(self) -> Copying:
+        return Copying(self.copy)
 
     def of(self, number: int, source: str | None, target: str) -> tuple[str | None, str]:
         """The lines of pair `number`, from 0, or variants of them; source: None if it has none."""
+        if self.copy and source is not None:
+            source, target = self._copying.pair(source, target)
         if self.all_caps_every and number % self.all_caps_every == 0:
             return source and _upper(source), _upper(target)
         if source and self.title_case_every and number % self.title_case_every == 1:

@@ -17,6 +17,7 @@ import msgspec
 from ..errors import CgruError
 from ..system.structured_files import LARGEST, read_json
 from ..system.typed_json import dataclass_from_json
+from .copying import Copying
 from .moses import CaseModel, PunctuationNormalizer, Tokenizer, Truecaser
 from .subwords import Codes, Pieces, read_codes
 
@@ -38,7 +39,8 @@ class PipelineSettings:
     """The settings of the pipeline; languages in the order of `SIDES`.
 
     pieces: whether the text holds sub-words, or words that the model's `.spm` splits. factors: of a
-    source word, counting the word itself; with more than 1 the source is tokenised already.
+    source word, counting the word itself; with more than 1 the source is tokenised already. copy:
+    the patterns of spans that stand as placeholders in the text (see `copying`).
     """
 
     languages: tuple[str, str] = ("", "")
@@ -51,6 +53,7 @@ class PipelineSettings:
     factors: Annotated[int, msgspec.Meta(ge=1)] = 1
     subwords: SubwordKind = "none"
     pieces: bool = False
+    copy: tuple[str, ...] = ()
 
     @property
     def uses_sentencepiece(self) -> bool:
@@ -108,6 +111,7 @@ class Preprocessing:
         models = [kind(text, source) for text in subword_models]
         splitters: list[Pieces | Codes | None] = [*models] or [None]
         self._splitters = [splitters[0], splitters[-1]]
+        self.copying = Copying(settings.copy) if settings.copy else None
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Preprocessing:
@@ -140,6 +144,9 @@ class Preprocessing:
                 f"{source}: version {values.get('version')!r}, this program reads {VERSION}; "
                 "make it again with cgru prep"
             )
+        settings = values.get("settings")
+        if isinstance(settings, Mapping):  # `copy` came later than the others
+            values = {**values, "settings": {"copy": [], **settings}}
         stored = dataclass_from_json(_Stored, values, source, "make it again with cgru prep")
         return cls(stored.settings, stored.case_models, stored.subword_models, source)
 

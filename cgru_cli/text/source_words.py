@@ -18,7 +18,7 @@ from .vocabulary import Vocabulary
 if TYPE_CHECKING:
     from .pipeline import Preprocessing
 
-_BEGINS = "\u2581"  # SentencePiece's mark before a word
+BEGINS = "\u2581"  # SentencePiece's mark before a word
 
 
 def source_ids(words: Sequence[str], vocabularies: Sequence[Vocabulary]) -> list[tuple[int, ...]]:
@@ -39,7 +39,7 @@ def source_ids(words: Sequence[str], vocabularies: Sequence[Vocabulary]) -> list
 
 
 def pieces_of_words(line: str, vocabulary: Vocabulary) -> list[str]:
-    """The pieces of a line; `_BEGINS` begins the first piece of each word, and no other piece.
+    """The pieces of a line; `BEGINS` begins the first piece of each word, and no other piece.
 
     Raises CgruError if the SentencePiece model does not mark the beginnings of words.
     """
@@ -48,12 +48,12 @@ def pieces_of_words(line: str, vocabulary: Vocabulary) -> list[str]:
         return tokens(line)
     pieces: list[str] = []
     for word in tokens(line):
-        first, *others = processor.encode(word, out_type=str) or [_BEGINS]
-        if not first.startswith(_BEGINS):
+        first, *others = processor.encode(word, out_type=str) or [BEGINS]
+        if not first.startswith(BEGINS):
             raise CgruError(
                 f"{vocabulary.path}: does not mark where words begin, as tags of words require"
             )
-        pieces += [first, *filter(None, (piece.lstrip(_BEGINS) for piece in others))]
+        pieces += [first, *filter(None, (piece.lstrip(BEGINS) for piece in others))]
     return pieces
 
 
@@ -63,7 +63,7 @@ def word_starts(words: Sequence[str], vocabularies: Sequence[Vocabulary]) -> lis
     vocabularies: the source's, one for each factor.
     """
     if vocabularies[0].processor is not None:
-        return [int(word.startswith(_BEGINS)) for word in words]
+        return [int(word.startswith(BEGINS)) for word in words]
     first = [word.split("|")[0] for word in words] if len(vocabularies) > 1 else words
     return [int(not before.endswith("@@")) for before in ("", *first[:-1])] if first else []
 

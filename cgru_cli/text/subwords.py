@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import sentencepiece
 
@@ -23,6 +24,7 @@ from ..system.process_pool import alone
 from ..system.signals import StopRequest
 from ..system.structured_files import read_bytes
 from ..system.versions import installed
+from .copying import PLACEHOLDERS
 
 LARGEST_CODES = 1 << 26  # bytes of a file of codes
 _SPACE = "\u2581"  # SentencePiece's own
@@ -55,20 +57,34 @@ class Pieces:
         return self._processor.encode(words, out_type=str)
 
     def join(self, pieces: Sequence[str]) -> str:
-        """The text of pieces, including pieces that the model does not have."""
-        return "".join(pieces).replace(_SPACE, " ").removeprefix(" ")
+        """The text of pieces, including pieces that the model does not have.
+
+        Byte pieces become characters, a newline among them a space.
+        """
+        text = self._processor.decode_pieces(list(pieces)).replace("\n", " ")
+        return text.replace(_SPACE, " ").removeprefix(" ")
 
 
 def learn_pieces(
-    lines: Iterable[str], kind: str, size: int, coverage: float, folder: Path | None = None
+    lines: Iterable[str],
+    kind: str,
+    size: int,
+    coverage: float,
+    folder: Path | None = None,
+    *,
+    byte_fallback: bool = False,
+    placeholders: bool = False,
 ) -> str:
     """Train a SentencePiece model ("bpe" or "unigram"); returns it in base64.
 
-    The same lines give the same model. Warns if the text gives fewer pieces than `size`. Python
-    handles no signals while SentencePiece trains: unless the text is short, it trains in a separate
-    process, on a file in the folder. Raises CgruError if the size is too small for the text's
-    characters, and Stopped.
+    The same lines give the same model. Warns if the text gives fewer pieces than `size`.
+    byte_fallback: 256 pieces are bytes, which spell unknown characters; placeholders: those of
+    `copying` are pieces. Python handles no signals while SentencePiece trains: unless the text is
+    short, it trains in a separate process, on a file in the folder. Raises CgruError if the size is
+    too small for the text's characters, and Stopped.
     """
+    symbols = PLACEHOLDERS if placeholders else ()
+    wanted = (kind, size, coverage, byte_fallback, symbols)
     lines = iter(lines)
     beginning, characters = [], 0
     for line in lines:
@@ -78,7 +94,7 @@ def learn_pieces(
             break
     if characters <= _LITTLE:
         with StopRequest() as stop:
-            model = _trained(beginning, kind, size, coverage)
+            model = _trained(beginning, *wanted)
         if stop.asked:
             stop.end()
     else:
@@ -86,19 +102,26 @@ def learn_pieces(
             text = os.path.join(place, "text")
             with open(text, "w", encoding="utf-8", newline="\n") as file:
                 file.writelines(f"{line}\n" for line in chain(beginning, lines))
-            model = alone(_trained_on_file, text, kind, size, coverage)
+            model = alone(_trained_on_file, text, *wanted)
     pieces = sentencepiece.SentencePieceProcessor(model_proto=model).get_piece_size()
     if pieces < size:
         warn(f"the text gives {pieces} pieces, fewer than --subword-vocabulary {size}")
     return base64.b64encode(model).decode("ascii")
 
 
-def _trained_on_file(path: str, kind: str, size: int, coverage: float) -> bytes:
+def _trained_on_file(path: str, *wanted: Any) -> bytes:
     with open(path, encoding="utf-8", newline="\n") as file:
-        return _trained((line.removesuffix("\n") for line in file), kind, size, coverage)
+        return _trained((line.removesuffix("\n") for line in file), *wanted)
 
 
-def _trained(lines: Iterable[str], kind: str, size: int, coverage: float) -> bytes:
+def _trained(
+    lines: Iterable[str],
+    kind: str,
+    size: int,
+    coverage: float,
+    byte_fallback: bool,
+    symbols: Sequence[str],
+) -> bytes:
     written = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
@@ -108,6 +131,8 @@ def _trained(lines: Iterable[str], kind: str, size: int, coverage: float) -> byt
             vocab_size=size,
             hard_vocab_limit=False,
             character_coverage=coverage,
+            byte_fallback=byte_fallback,
+            user_defined_symbols=list(symbols),
             normalization_rule_name="identity",
             eos_id=EOS_ID,
             unk_id=EOS_ID + 1,

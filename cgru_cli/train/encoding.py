@@ -128,8 +128,8 @@ def encode(
         key += f" {variants}"
         if not kind.writes_text or encoding.condition or len(encoding.vocabularies) > 2:
             raise UsageError(
-                "--all-caps-every and --english-title-case-every are for text without labels, "
-                "conditions and factors"
+                "--all-caps-every, --english-title-case-every and --copy are for text without "
+                "labels, conditions and factors"
             )
     try:
         return encode_corpus(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import importlib.util
 import tempfile
 from collections.abc import Mapping
@@ -14,12 +15,15 @@ from ..corpus.corpus import Corpus
 from ..errors import CgruError, UsageError
 from ..formats import write_model
 from ..formats.capabilities import cannot_hold
-from ..formats.model import Model
+from ..formats.model import PREPROCESSING, Model
 from ..options.train import TrainOptions
 from ..output.picture_style import check_installed
 from ..parameters.initialization import output_bias
 from ..parameters.names import name_at
+from ..system.structured_files import write_json
+from ..text.copying import known_placeholders
 from ..text.line_variants import Variants
+from ..text.pipeline import PipelineSettings, Preprocessing
 from ..text.vocabulary import Vocabulary
 from .encoding import TextEncoding, encode
 from .memory import check_batch
@@ -99,6 +103,9 @@ def prepare(
         folder.check_new(vocabularies)
     else:
         spare = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cgru-")))
+    if options.copy:
+        path = spare / PREPROCESSING if spare else folder.beside(PREPROCESSING)
+        texts = _recorded_copying(options.copy, texts, vocabularies, path)
     corpus = encode(
         texts,
         TextEncoding.of(model, vocabularies),
@@ -106,7 +113,7 @@ def prepare(
         spare,
         max_length=options.max_length,
         crop=options.max_length_crop,
-        variants=Variants(options.all_caps_every, options.english_title_case_every),
+        variants=Variants(options.all_caps_every, options.english_title_case_every, options.copy),
     )
     if not options.dry_run:
         check_batch(structure, options, corpus)
@@ -115,3 +122,23 @@ def prepare(
         counts = corpus.target_counts(structure.target_vocabulary)
         model.arrays[name] = output_bias(counts[-len(model.arrays[name]) :])
     return Setup(plan, texts, folder, model, vocabularies, corpus, notes)
+
+
+def _recorded_copying(
+    patterns: tuple[str, ...], texts: Texts, vocabularies: list[Vocabulary], path: Path
+) -> Texts:
+    """The texts with a `preprocess.json` of --copy, written at the path.
+
+    Raises UsageError for vocabularies without placeholders, and a text that may not take them.
+    """
+    if not known_placeholders(*vocabularies):
+        raise UsageError("--copy: the vocabularies have no placeholders; use cgru prep --copy")
+    before = texts.preprocessing and Preprocessing.read(texts.preprocessing)
+    settings = before.settings if before else PipelineSettings(unicode="none")
+    if before and texts.preprocessing != path and (settings.copy or settings.pieces):
+        what = "has placeholders" if settings.copy else "is in sub-words"
+        raise UsageError(f"--copy: the text {what} already, by {texts.preprocessing}")
+    models = (before.case_models, before.subword_models) if before else ((), ())
+    made = Preprocessing(dataclasses.replace(settings, copy=patterns), *models)
+    write_json(path, made.as_json())
+    return dataclasses.replace(texts, preprocessing=path)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ..errors import CgruError, note
 from ..formats.loaded_model import LoadedModel, Reading
 from ..system.structured_files import read_bytes
+from ..text.source_words import BEGINS
 
 _MARK = re.compile(
     r'<(?P<name>\w+)(?P<attributes>(?:\s+\w+="[^"]*")+)\s*(?:/>|>(?P<text>.*?)</(?P=name)>)'
@@ -69,13 +70,17 @@ class Phrases:
     def __init__(self, model: LoadedModel, reading: Reading):
         self._model, self._reading = model, reading
 
-    def ids(self, phrase: str, number: int) -> tuple[int, ...] | None:
+    def ids(self, phrase: str, number: int, *, within: bool = False) -> tuple[int, ...] | None:
         """The ids of a phrase on a line (counted from 0), in the order of writing.
 
-        None where the vocabulary lacks a word of it. Raises CgruError where it cannot be prepared.
+        within: whether it continues a word, where SentencePiece marks the beginnings of words. None
+        where the vocabulary lacks a word of it. Raises CgruError where it cannot be prepared.
         """
         target = self._model.target
         words = self._model.target_words(phrase, number, self._reading)
+        if within and words and target.processor is not None:
+            first = words[0].removeprefix(BEGINS)
+            words = [first, *words[1:]] if first else words[1:]
         ids = tuple(target.encode(words[::-1] if self._model.right_left else words))
         return None if target.unk_id in ids else ids
 

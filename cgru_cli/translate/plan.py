@@ -26,6 +26,7 @@ from ..output.layouts import layout_of
 from ..parameters.program import PROGRAMS, Program, ProgramDefaults, label_limit, marian_limit
 from ..system import tensorflow_start
 from ..system.lines import tokens
+from ..text.copying import Copying, known_placeholders
 from ..text.pipeline import Preprocessing
 from ..text.sentences import Sentences
 from ..text.source_words import characters
@@ -75,6 +76,8 @@ class SearchPlan:
         _check(options, models, self.search, sampling)
         beam_size, normalize, penalty = ranking(options, models, program)
         self.reading: Reading = base.reading if base else _reading(options, models, self.search)
+        # the spans that translations copy, and how many of a line the models have placeholders for
+        self.copying, self.placeholders = _copying(options, models, self.reading, self.search)
         sums = options.compat is not None and program.sums
         self.weights, channel_weights = _weights(options, sums=sums)
         self.layout = _layout(options, models, beam_size, normalize)
@@ -225,6 +228,29 @@ def _reading(options: TranslateOptions, models: Sequence[LoadedModel], search: s
     if options.char_level:
         split = characters
     return Reading(preprocessing, not options.no_spm_encode, options.max_length, split)
+
+
+def _copying(
+    options: TranslateOptions, models: Sequence[LoadedModel], reading: Reading, search: str
+) -> tuple[Copying | None, int]:
+    """The spans to copy, None for none, and the number of placeholders that the models have.
+
+    Raises UsageError for models that do not translate plain text.
+    """
+    patterns = [name for name in options.copy if name != "none"]
+    if not options.copy and reading.preprocessing:
+        patterns = [*reading.preprocessing.settings.copy]
+    sources = [loaded.sources for loaded in models if loaded.reads_words]
+    if not patterns:
+        return None, 0
+    if not sources or not models[0].writes_text or max(map(len, sources)) > 1:
+        if options.copy:
+            raise UsageError(f"--copy: {models[0].model.path} does not translate plain text")
+        return None, 0
+    known = known_placeholders(models[0].target, *(source for source, *_ in sources))
+    if options.copy and not known and search == "nematus-tf":
+        raise UsageError("--copy: this model has no placeholders, Nematus-TF no constraints")
+    return Copying(patterns), known
 
 
 def _weights(

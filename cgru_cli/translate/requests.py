@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..errors import CgruError
+from ..errors import CgruError, warn
 from ..formats.loaded_model import LoadedModel
 from ..parameters.structure import Type
+from ..text.copying import PLACEHOLDERS, Span
 from .phrases import Fields, Phrases, check_consistent, split_line
 from .plan import SearchPlan
 
@@ -23,6 +24,7 @@ class Request(NamedTuple):
     constraints: Constraints | None = None  # phrases that its translation must or must not contain
     text: str = ""  # the source as text
     empty: bool = False  # there is nothing to translate
+    copied: Sequence[str] = ()  # the spans of the source that placeholders stand for
 
 
 class RequestReader:
@@ -41,6 +43,7 @@ class RequestReader:
         self._phrases = Phrases(target, plan.reading)
         avoid = plan.options.avoid
         self._avoided = self._phrases.read_avoided(avoid) if avoid else []
+        self._placeholders = target.target.encode(PLACEHOLDERS[: plan.placeholders])
 
     def report(self) -> None:
         """Warn of lines that were cut."""
@@ -53,6 +56,8 @@ class RequestReader:
         language model, and where it is not a condition that this model knows.
         """
         fields = self._split(line, number) if isinstance(line, str) else line
+        text = fields.source
+        fields, copied, others = self._with_placeholders(fields)
         source, prefix = fields.source, fields.beginning
         if self._generates and source:
             raise CgruError(
@@ -66,9 +71,36 @@ class RequestReader:
         return Request(
             words,
             self.prefix(prefix, number) if prefix else [],
-            self.constraints(fields.required, fields.avoided, number),
-            source,
-            empty=not (words or self._takes_empty),
+            self._constraints(fields, number, len(copied), others),
+            text,
+            not (words or self._takes_empty),
+            copied,
+        )
+
+    def _with_placeholders(self, fields: Fields) -> tuple[Fields, list[str], list[Span]]:
+        """Fields with placeholders, the spans that these stand for, and other spans to copy.
+
+        A given beginning or phrase of the translation has the placeholders of the source too.
+        """
+        copying, known = self._plan.copying, self._plan.placeholders
+        if copying is None:
+            return fields, [], []
+        source, copied, others = copying.replaced(fields.source, known)
+
+        def masked(text: str) -> str:
+            for span, name in zip(copied, PLACEHOLDERS, strict=False):
+                text = text.replace(span, name, 1)
+            return text
+
+        begun = fields.beginning
+        return (
+            fields._replace(
+                source=source,
+                beginning=masked(begun) if isinstance(begun, str) else begun,
+                required=[masked(phrase) for phrase in fields.required],
+            ),
+            copied,
+            others,
         )
 
     def words(self, source: str, number: int = 0) -> list[str]:
@@ -91,20 +123,30 @@ class RequestReader:
             return fields._replace(source="", beginning=fields.source)
         return fields
 
-    def constraints(
-        self, required: Sequence[str], avoided: Sequence[str], number: int
+    def _constraints(
+        self, fields: Fields, number: int, copied: int, others: Sequence[Span]
     ) -> Constraints | None:
         """The phrases that the translation of a line (counted from 0) must and must not contain.
 
-        Raises CgruError, naming the line, for phrases that no translation can satisfy.
+        copied: the number of placeholders in the source, each of which the translation has once;
+        others: spans to copy without one, except those that the model cannot write. Raises
+        CgruError, naming the line, for phrases that no translation can satisfy.
         """
         from ..search.constraints import Constraints
 
-        must = self._phrases.required(required, number)
-        must_not = [*self._avoided, *self._phrases.avoided(avoided, number)]
+        once, absent = self._placeholders[:copied], self._placeholders[copied:]
+        must = [*self._phrases.required(fields.required, number), *((word,) for word in once)]
+        for span in others:
+            within = span.start > 0 and fields.source[span.start - 1] != " "
+            if ids := self._phrases.ids(span.text, number, within=within):
+                must.append(ids)
+            else:
+                warn(f"line {number + 1}: the vocabulary lacks a part of {span.text!r}")
+        must_not = [*self._avoided, *self._phrases.avoided(fields.avoided, number)]
+        must_not += [(word,) for word in absent]
         if must and must_not:
             check_consistent(must, must_not, number)
-        return Constraints.of(must, must_not)
+        return Constraints.of(must, must_not, once)
 
     def prefix(self, begun: str | Sequence[str], number: int) -> list[int]:
         """The ids of the words that the translation of a line (counted from 0) begins with.

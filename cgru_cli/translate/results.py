@@ -11,6 +11,7 @@ from ..formats.loaded_model import LoadedModel
 from ..output.heatmap.view import MEAN, View, model_names
 from ..output.hypothesis import Hypothesis
 from ..text import subwords, unknown_words
+from ..text.copying import filled
 from .expected_utility import ranked
 from .plan import SearchPlan
 from .requests import Request
@@ -109,7 +110,7 @@ class Results:
         if request.constraints and not results:
             warn(f"line {number + 1}: no translation satisfies the constraints")
         source = self._source.without_factors(request.source)
-        hypotheses = [self._hypothesis(result, source) for result in results]
+        hypotheses = [self._hypothesis(result, source, request) for result in results]
         if self._channel and self._channel.within_beam:
             hypotheses = [
                 self._channel.featured(one, len(request.source) + 1, result.channel, result.lm)
@@ -152,8 +153,11 @@ class Results:
             views.append(View.of(name, source, own, right_left=right_left))
         return views
 
-    def _hypothesis(self, result: SearchResult, source: Sequence[str]) -> Hypothesis:
+    def _hypothesis(
+        self, result: SearchResult, source: Sequence[str], request: Request
+    ) -> Hypothesis:
         """source: its words without factors."""
+        right_left = self._plan.layout.right_left
         ids = result.words[:-1] if result.finished else result.words
         words = self._target.decode(int(i) for i in ids)
         alignment = result.alignment
@@ -171,7 +175,7 @@ class Results:
             result.word_scores,
             result.model_scores.tolist(),
             alignment,
-            self.text(words[::-1] if self._plan.layout.right_left else words),
+            filled(self.text(words[::-1] if right_left else words), request.copied),
             source=source,
         )
 

@@ -39,6 +39,8 @@ def parsed(*arguments):
         (["--subwords", "subword-nmt", "--subword-vocabulary", "89500", "--joint"],
          {"subwords": "subword-nmt", "subword_vocabulary": 89500, "joint": True}),
         (["--separate", "--codes", "x", "y"], {"separate": True, "codes": ("x", "y")}),
+        (["--byte-fallback"], {"byte_fallback": True}),
+        (["--copy", "url", "a+"], {"copy": ("url", "a+")}),
         (["--character-coverage", "0.9995"], {"character_coverage": 0.9995}),
         (["--vocabulary-format", "json", "--joint-vocabulary", "--vocabulary-size", "90"],
          {"vocabulary_format": "json", "joint_vocabulary": True, "vocabulary_size": 90}),

@@ -238,6 +238,34 @@ def test_number_of_jobs_changes_nothing(job, text, tmp_path, monkeypatch, option
     assert hashes(one) == hashes(two)
 
 
+def test_spans_to_copy_become_placeholders(job, text):
+    """In training text, dev and dev.ref, not in what is translated; bytes spell the rest."""
+    pairs = [(f"{s} In {i}.5 or 中.", f"{t} Um {i}.5 oder 文.") for i, (s, t) in enumerate(PAIRS)]
+    source, target = text(pairs, "copied")
+    folder = job(
+        source=(source,),
+        target=(target,),
+        dev=(source, target),
+        test=(source, target),
+        copy=("number",),
+        byte_fallback=True,
+        subword_vocabulary=360,
+        character_coverage=0.99,
+    )
+    for name in ("train.src", "train.trg", "dev.src", "dev.trg", "dev.ref", "test.trg"):
+        lines = (folder / name).read_text().splitlines()
+        assert len(lines) == len(pairs) and all(
+            "⟦1⟧" in line and ".5" not in line for line in lines
+        )
+    assert (folder / "test.ref").read_text() == Path(target).read_text()
+    assert Preprocessing.read(folder).settings.copy == ("number",)
+    vocabulary = read_vocabulary(folder / "vocab.spm")
+    assert vocabulary.tokenize("(⟦1⟧)").count("⟦1⟧") == 1 and "⟦10⟧" in vocabulary
+    pieces = vocabulary.tokenize("a 象 ⟦2⟧ é")
+    assert vocabulary.unk_id not in vocabulary.encode(pieces)
+    assert vocabulary.detokenize(pieces) == "a 象 ⟦2⟧ é"
+
+
 def test_sample_depends_on_the_seed(job, tmp_path):
     folders = [
         job(tmp_path / f"{seed}{n}", sample=40, seed=seed, subwords="subword-nmt")

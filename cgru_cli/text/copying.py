@@ -1,0 +1,153 @@
+"""Spans of text that a translation copies: numbers, names, URLs and the like.
+
+The model never sees such a span but a placeholder, one reserved word of its vocabulary: `⟦1⟧` for
+the first span of a line, `⟦2⟧` for the second. In training, a span is replaced where it stands on
+both sides of a pair. In translation, each is replaced, the search writes every placeholder once,
+and the spans take their places in the output. (Luong et al. 2015, "Addressing the Rare Word
+Problem in Neural Machine Translation", number unknown words of both sides in the same way.)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..errors import UsageError
+
+if TYPE_CHECKING:
+    from .vocabulary import Vocabulary
+
+MOST = 10  # placeholders of a line
+PLACEHOLDERS = tuple(f"⟦{number}⟧" for number in range(1, MOST + 1))
+_PLACEHOLDER = re.compile("⟦([1-9][0-9]?)⟧")
+_BRACKETS = str.maketrans("⟦⟧", "[]")  # of the text itself
+
+# Each takes time linear in the line: a run of characters is searched from its beginning only.
+BUILT_IN = {
+    "code": r"`[^`]+`",
+    "url": r"(?:https?|ftp)://[^\s<>\"'`|\[\]]*[^\s<>\"'`|\[\].,;:!?()*]",
+    "email": r"(?<![\w.+-])[\w.+-]+@\w[\w-]*(?:\.[\w-]+)+",
+    "placeholder": r"\$?\{[^{}\s]+\}",
+    "name": r"(?<![\w.])(?:[A-Za-z_]\w+(?:\.[A-Za-z_]\w+)+|[A-Za-z]*?[a-z][A-Z]\w*)(?!\w)",
+    "number": r"(?<![\w.,])[0-9]+(?:\.[0-9]+)*(?![\w]|[.,][0-9])",
+}
+
+
+class Span(NamedTuple):
+    """A span of a line that is to be copied, in characters."""
+
+    start: int
+    end: int
+    text: str
+
+
+class Copying:
+    """Finds the spans of some patterns: names of built-in ones, and regular expressions.
+
+    Where matches overlap, a regular expression wins over a built-in pattern, and a pattern over
+    those after it.
+    """
+
+    def __init__(self, patterns: Iterable[str]):
+        """Raises UsageError for an invalid regular expression, and one that matches nothing."""
+        self.patterns = tuple(patterns)
+        asked = set(self.patterns)
+        own = [pattern for pattern in self.patterns if pattern not in BUILT_IN]
+        built_in = [BUILT_IN[name] for name in BUILT_IN if name in asked]
+        self._expressions = [*map(_compiled, own), *map(re.compile, built_in)]
+
+    def spans(self, text: str) -> list[Span]:
+        """The spans of a text, in its order."""
+        found: list[Span] = []
+        taken = bytearray(len(text))
+        for expression in self._expressions:
+            for match in expression.finditer(text):
+                start, end = match.span()
+                if start < end and not any(taken[start:end]):
+                    taken[start:end] = b"\1" * (end - start)
+                    found.append(Span(start, end, match[0]))
+        return sorted(found)
+
+    def replaced(self, text: str, known: int = MOST) -> tuple[str, list[str], list[Span]]:
+        """The text with placeholders for its first spans, these spans, and the other spans.
+
+        known: the number of placeholders that the model has. The other spans have their places in
+        the text that is returned.
+        """
+        text = text.translate(_BRACKETS)
+        spans = self.spans(text)
+        copied = spans[:known]
+        masked = _masked(text, zip(copied, PLACEHOLDERS, strict=False))
+        moved = len(masked) - len(text)  # all other spans follow
+        others = [Span(one.start + moved, one.end + moved, one.text) for one in spans[known:]]
+        return masked, [one.text for one in copied], others
+
+    def pair(self, source: str, target: str) -> tuple[str, str]:
+        """Both sides of a pair, with a placeholder for each span that stands on both.
+
+        Of a span that is repeated, as many are replaced as both sides have.
+        """
+        source, target = source.translate(_BRACKETS), target.translate(_BRACKETS)
+        waiting: dict[str, list[Span]] = {}
+        for span in self.spans(target):
+            waiting.setdefault(span.text, []).append(span)
+        pairs: list[tuple[Span, Span]] = []
+        for span in self.spans(source):
+            if waiting.get(span.text) and len(pairs) < MOST:
+                pairs.append((span, waiting[span.text].pop(0)))
+        named = list(zip(pairs, PLACEHOLDERS, strict=False))
+        targets = sorted((other, name) for (_, other), name in named)
+        return _masked(source, ((one, name) for (one, _), name in named)), _masked(target, targets)
+
+
+def filled(text: str, copied: Sequence[str]) -> str:
+    """The text with the spans in place of their placeholders; others disappear."""
+
+    def span(match: re.Match[str]) -> str:
+        number = int(match[1])
+        return copied[number - 1] if number <= len(copied) else ""
+
+    return _PLACEHOLDER.sub(span, text)
+
+
+def known_placeholders(*vocabularies: Vocabulary) -> int:
+    """The number of placeholders that all vocabularies have, from the first one on."""
+    missing = (
+        number
+        for number, name in enumerate(PLACEHOLDERS)
+        if not all(name in vocabulary for vocabulary in vocabularies)
+    )
+    return next(missing, MOST)
+
+
+def pattern(text: str) -> str:
+    """A value of --copy. Raises ValueError for an invalid regular expression."""
+    if text not in BUILT_IN and text != "none":
+        try:
+            _compiled(text)
+        except UsageError as error:
+            raise ValueError(str(error)) from None
+    return text
+
+
+def _compiled(text: str) -> re.Pattern[str]:
+    try:
+        expression = re.compile(text)
+    except re.error as error:
+        names = ", ".join(BUILT_IN)
+        raise UsageError(
+            f"{text!r} is neither {names} nor a regular expression ({error})"
+        ) from None
+    if expression.fullmatch(""):
+        raise UsageError(f"{text!r} matches the empty text")
+    return expression
+
+
+def _masked(text: str, replaced: Iterable[tuple[Span, str]]) -> str:
+    """The text with other words in place of some spans, which are in its order."""
+    parts, place = [], 0
+    for span, name in replaced:
+        parts += [text[place : span.start], name]
+        place = span.end
+    return "".join(parts) + text[place:]

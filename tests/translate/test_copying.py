@@ -1,0 +1,61 @@
+"""Spans of the source are in every translation: by placeholders, and by the words of the span."""
+
+import pytest
+from commands import write_model
+
+from cgru_cli import Translator
+from cgru_cli.errors import UsageError
+from cgru_cli.parameters.structure import Type
+from cgru_cli.text.copying import PLACEHOLDERS
+
+SOURCE = ["eos", "UNK", "a", "b", "7", *PLACEHOLDERS[:3]]
+TARGET = ["eos", "UNK", "A", "B", "7", *PLACEHOLDERS[:3]]
+LINES = ["a 12 b", "b", "3 a 4 5 a b", "3 3"]
+
+
+@pytest.fixture(scope="module")
+def translator(tmp_path_factory):
+    path = write_model(tmp_path_factory.mktemp("model"), source=SOURCE, target=TARGET)
+    return Translator(path, beam_size=4, copy=["number"])
+
+
+def test_each_span_is_in_every_hypothesis_as_often_as_in_the_source(translator):
+    for line, hypotheses in zip(LINES, translator.translate(LINES, n_best=4), strict=True):
+        numbers = sorted(word for word in line.split() if word.isdigit())
+        for one in hypotheses:
+            copied = [word for word in one.tokens if word in PLACEHOLDERS]
+            assert sorted(copied) == list(PLACEHOLDERS[: len(numbers)])
+            kept = [
+                text
+                for word, text in zip(one.tokens, one.text.split(), strict=True)
+                if word in copied
+            ]
+            assert sorted(kept) == numbers
+            assert one.alignment.shape[0] == len(one.tokens) + one.finished
+
+
+def test_spans_without_a_placeholder_are_phrases(translator, capsys):
+    one = translator.translate("1 2 3 7")
+    assert {"1", "2", "3", "7"} <= set(one.text.split()) and one.tokens.count("7") == 1
+    assert "9" not in translator.translate("1 2 3 9").text.split()
+    assert "line 1: the vocabulary lacks a part of '9'" in capsys.readouterr().err
+
+
+def test_a_beginning_and_a_phrase_may_have_the_span(translator):
+    begun = translator.translate("a 12 b 13", prefixes="A 12")
+    assert begun.text.startswith("A 12") and begun.text.split().count("12") == 1
+    assert "13" in begun.text.split()
+    asked = translator.translate("a 12 b", constraints=["12 A"])
+    assert "12 A" in asked.text and asked.text.split().count("12") == 1
+
+
+def test_nothing_is_copied_without_patterns(translator):
+    one = translator.translate("a 12 b", copy=["none"])
+    assert "12" not in one.text
+
+
+def test_models_without_source_text_are_refused(tmp_path):
+    changes = {"source_vocabularies": (), "source_embeddings": (), "decoder_base_transition": 1}
+    path = write_model(tmp_path, type=Type.LM, **changes)
+    with pytest.raises(UsageError, match=r"copy: .* does not translate plain text"):
+        Translator(path, [str(tmp_path / "trg.json")], copy=["url"])
