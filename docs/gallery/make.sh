@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Redraw the gallery: docs/gallery/make.sh FIXTURES
-# FIXTURES has the models a-shallow and marian-s2s, with the same vocabulary, and codes.bpe.
+# Redraw the gallery: docs/gallery/make.sh FIXTURES RUN
+# FIXTURES has the models a-shallow and marian-s2s, with the same vocabulary, and codes.bpe. RUN is
+# the folder of recipes/tatoeba's training.
 set -euo pipefail
-fixtures=$(realpath "$1")
+fixtures=$(realpath "$1") run=$(realpath "$2")
 cd "$(dirname "$0")"
 scratch=$(mktemp -d)
 server=
@@ -24,6 +25,17 @@ cgru score -m "$nematus" "$marian" --ensemble -v $vocabularies -s "$scratch/src"
   -t "$scratch/trg" -o "$scratch/out" --heatmap ensemble.png --heatmap-lines 3
 chromium --headless --no-sandbox --hide-scrollbars --window-size=1100,860 \
   --screenshot=translated.png translated.html
+
+# The learning curves, as --plot draws them.
+python - "$run" "$scratch" << 'END'
+import sys
+from pathlib import Path
+from cgru_cli.train.run.curves import draw
+run, scratch = map(Path, sys.argv[1:])
+(records,) = run.glob("*.metrics.jsonl")
+draw(records, scratch / "en-de.npz")
+END
+mv "$scratch/en-de.npz.svg" curves.svg
 
 # The server's page, with the example model.
 cgru serve -m ../../examples/en-de.npz --port 8099 &
