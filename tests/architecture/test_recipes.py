@@ -105,6 +105,7 @@ def _text(folder: Path, names: dict[str, int], packed: bool = False, colours: in
     return folder
 
 
+@pytest.mark.exhaustive  # of the same commands as the tutorial
 def test_quickstart(tmp_path):
     data = _text(tmp_path / "data", {"train": 900, "dev": 5, "test": 7})
     options = (*PLAIN, "--valid-freq", "2u")
