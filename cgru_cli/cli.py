@@ -28,13 +28,8 @@ from .parameters.program import COMPAT
 class Group(click.Group):
     """The commands; errors become one-line messages and exit codes here and nowhere else."""
 
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        **extra: Any,
+    def main(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, *, standalone_mode: bool = True, **more: Any
     ) -> Any:
         """Run, and exit; without standalone_mode, return the exit code, None if 0.
 
@@ -44,23 +39,17 @@ class Group(click.Group):
         from .system.standard_output import checked
 
         with checked():
-            code = self._run(args, prog_name, complete_var, extra)
+            code = self._run(args, more)
         if standalone_mode:
             sys.exit(code)
         return code
 
-    def _run(
-        self,
-        args: Sequence[str] | None,
-        prog_name: str | None,
-        complete_var: str | None,
-        extra: Mapping[str, Any],
-    ) -> int | None:
+    def _run(self, args: Sequence[str] | None, more: Mapping[str, Any]) -> int | None:
         from .system.signals import stop_cleanly
 
         try:
             with stop_cleanly():
-                return super().main(args, prog_name, complete_var, False, **extra)
+                return super().main(args, standalone_mode=False, **more)
         except OutputClosed:
             return None
         except NoArgsIsHelpError as error:

@@ -66,7 +66,6 @@ def _structure(structure: Structure) -> dict:
 
 
 def as_text(description: dict, arrays: bool) -> str:
-    """A description as text."""
     rows = [
         ("model", description["path"]),
         ("program", f"{description['program']} ({description['container']})"),

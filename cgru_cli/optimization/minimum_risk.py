@@ -142,7 +142,6 @@ class Sampler:
     def _nothing(
         self, batch: Batch, masks: Mapping[str, np.ndarray]
     ) -> tuple[Candidates, dict[str, np.ndarray]]:
-        """An empty part, of cost 0: the first source, and no words."""
         part, dropped = self._part(batch, masks, [_Distinct([[EOS_ID]], False)], slice(0, 1))
         examples = part.examples
         nothing = examples._replace(target_mask=np.zeros_like(examples.target_mask))

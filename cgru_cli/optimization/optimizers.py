@@ -10,22 +10,18 @@ import tensorflow as tf
 
 from ..errors import UsageError
 
-# The parameters of --optimizer-params, in order, with their defaults.
-PARAMETERS = {
-    "adam": (("beta_1", 0.9), ("beta_2", 0.999), ("epsilon", 1e-8)),
-    "adamw": (("beta_1", 0.9), ("beta_2", 0.999), ("epsilon", 1e-8), ("weight_decay", 0.004)),
-    "sgd": (("momentum", 0.0),),
-    "adagrad": (("initial_accumulator_value", 0.0), ("epsilon", 1e-8)),
-    "adadelta": (("rho", 0.95), ("epsilon", 1e-6)),
-    "rmsprop": (("rho", 0.95), ("momentum", 0.0), ("epsilon", 1e-7), ("centered", 0.0)),
-}
-_KERAS = {
-    "adam": keras.optimizers.Adam,
-    "adamw": keras.optimizers.AdamW,
-    "sgd": keras.optimizers.SGD,
-    "adagrad": keras.optimizers.Adagrad,
-    "adadelta": keras.optimizers.Adadelta,
-    "rmsprop": keras.optimizers.RMSprop,
+_ADAM = {"beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-8}
+# Keras' class, and the parameters of --optimizer-params in order, with their defaults.
+OPTIMIZERS: dict[str, tuple[type, dict[str, float]]] = {
+    "adam": (keras.optimizers.Adam, _ADAM),
+    "adamw": (keras.optimizers.AdamW, _ADAM | {"weight_decay": 0.004}),
+    "sgd": (keras.optimizers.SGD, {"momentum": 0.0}),
+    "adagrad": (keras.optimizers.Adagrad, {"initial_accumulator_value": 0.0, "epsilon": 1e-8}),
+    "adadelta": (keras.optimizers.Adadelta, {"rho": 0.95, "epsilon": 1e-6}),
+    "rmsprop": (
+        keras.optimizers.RMSprop,
+        {"rho": 0.95, "momentum": 0.0, "epsilon": 1e-7, "centered": 0.0},
+    ),
 }
 
 # Each optimizer's sums over gradients: Marian's name and Keras' attribute, a list of variables with
@@ -45,20 +41,18 @@ def sums(optimizer: keras.optimizers.Optimizer) -> dict[str, list[Any]]:
 
 
 def optimizer(name: str, given: Sequence[float], rate: float) -> keras.optimizers.Optimizer:
-    """A new optimizer; given: values of its first parameters, in the order of PARAMETERS.
+    """A new optimizer; given: values of its first parameters, in the order of OPTIMIZERS.
 
     Raises UsageError for too many parameters.
     """
-    known = PARAMETERS[name]
+    kind, known = OPTIMIZERS[name]
     if len(given) > len(known):
-        names = " ".join(parameter for parameter, _ in known)
-        raise UsageError(f"--optimizer-params: {name} takes {names}; got {len(given)} numbers")
-    values = dict(known) | {
-        parameter: value for (parameter, _), value in zip(known, given, strict=False)
-    }
+        raise UsageError(
+            f"--optimizer-params: {name} takes {' '.join(known)}; got {len(given)} numbers"
+        )
+    values: dict[str, Any] = known | dict(zip(known, given, strict=False))
     if "centered" in values:
         values["centered"] = bool(values["centered"])
-    kind = _KERAS[name]
     # the gradients are already summed over the replicas; Keras would sum them again
     methods: dict[str, Any] = {"_all_reduce_sum_gradients": lambda _, pairs: pairs}
     if issubclass(kind, keras.optimizers.Adam):

@@ -212,7 +212,6 @@ class TrainingStep:
         return Gradients(cost, [tf.convert_to_tensor(gradient) for gradient in gradients])
 
     def _sum(self, gradients: Sequence[Gradients], others: Sequence[Gradients]) -> tuple:
-        """The sums of two batches' gradients, on each replica here."""
         return self.replicas.run(
             lambda one, other: tf.nest.map_structure(tf.add, one, other),
             list(zip(gradients, others, strict=True)),

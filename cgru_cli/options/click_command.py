@@ -67,7 +67,6 @@ class Option(click.Option):
         super().__init__([*flag.flags, *flag.aliases, name], **settings)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
-        """Flags, value and default; help."""
         return self.flag.typed(self.default), self.flag.description
 
 
@@ -93,7 +92,6 @@ class Command(click.Command):
         self.params.append(click.Option(["-h"], callback=self._show_usual, **brief))
 
     def _show_usual(self, ctx: click.Context, _param: click.Parameter, asked: bool) -> None:
-        """Print the short help, and exit."""
         if not asked or ctx.resilient_parsing:
             return
         formatter, stated = ctx.make_formatter(), statements(self.options)
@@ -112,7 +110,6 @@ class Command(click.Command):
         ctx.exit()
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The page of the documentation."""
         formatter.write_paragraph()
         formatter.write_text(f"Documentation: {self.epilog}; docs/options.md lists all options.")
 
@@ -211,7 +208,6 @@ class Command(click.Command):
         click.echo(config_file.dump(options, shown[options.dump_config]), nl=False)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The options, a group under each heading."""
         shown = {p.flag: p.get_help_record(ctx) for p in self.params if isinstance(p, Option)}
         groups = {
             title or "Options": [shown[flag] for flag, _ in members]

@@ -108,7 +108,6 @@ def one_value_each(words: Sequence[str], options: type) -> list[str]:
 
 
 def _values(flag: Flag, typed: str, values: list[str], pending: list[str]) -> list[str]:
-    """The values of an option, taken from what follows it."""
     while pending and (flag.many or not values) and not is_flag(pending[0]):
         values.append(pending.pop(0))
     if not values and pending and "--" in flag.metavar and set("= ") & set(pending[0]):

@@ -60,7 +60,6 @@ def settings(file: ConfigFile, options: type, *, relative: bool = False) -> Sett
 
 
 def _check_paths(value: Any, flag: Flag, origin: str) -> None:
-    """Raise CgruError for a number in place of a path."""
     if flag.path and flag.kind is str:
         values = value if isinstance(value, list) else [value]
         paths = values[:1] if "[" in flag.metavar else values  # FILE [FIRST [BEST ...

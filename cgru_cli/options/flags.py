@@ -71,7 +71,6 @@ class Flag:
 
     @property
     def is_number(self) -> bool:
-        """Whether the option's values are numbers."""
         return self.kind in (int, float)
 
     @property
@@ -253,7 +252,6 @@ def statements(options: type) -> dict[str, tuple[Flag, Any]]:
 
 @functools.cache
 def _fields(options: type) -> dict[str, str]:
-    """The field of each flag, aliases left out."""
     return {
         flag: name for name, (stated, _) in statements(options).items() for flag in stated.flags
     }

@@ -241,7 +241,6 @@ class Folder:
                 self.path.rmdir()
 
     def _outputs(self) -> list[str]:
-        """Names of the files in the folder that a run would write."""
         return sorted(p.name for p in self.path.iterdir() if _OUTPUT.fullmatch(p.name))
 
     def _save(self) -> None:

@@ -96,7 +96,6 @@ def _filter(options: PrepOptions) -> None:
 
 
 def _line_counts(wanted: Request) -> dict[str, int]:
-    """Lines of every input; raises CgruError for pairs of different length."""
     counts = {entry["path"]: count_lines(entry["path"]) for entry in wanted.inputs}
     sources, targets = wanted.options.source, wanted.options.target
     pairs = [*zip(sources, targets, strict=True), *((s, t) for _, s, t in wanted.sets)]
@@ -244,7 +243,6 @@ class _Job:
         return words + [f"vocab.factor{i}.json" for i in range(1, self.settings.factors)]
 
     def _encode(self, whole: str, models: tuple[str, ...]) -> None:
-        """Write the training text and the vocabularies."""
         names = self._vocabulary_names()
         in_json = self.options.vocabulary_format == "json"
         counts = {name: WordCounts(self.place.work, name) for name in names}

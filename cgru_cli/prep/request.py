@@ -59,7 +59,6 @@ def request(options: PrepOptions) -> Request:
 
 
 def _with_defaults(options: PrepOptions) -> PrepOptions:
-    """The options, with defaults that depend on other options filled in."""
     subwords = options.subwords
     if subwords is None:
         subwords = "subword-nmt" if options.codes else "bpe"

@@ -66,7 +66,6 @@ def _run(plan: ScorePlan) -> None:
 
 
 def _rank_alone(pairs: Pairs, ranker: Reranker | Tuner, options: ScoreOptions) -> None:
-    """Rank a list by the features that it has."""
     with LineWriter(options.output) as writer:
         for window in pairs.windows(options.mini_batch, options.maxi_batch):
             for text in ranker.add("".join(f"{pair.entry}\n" for pair in window)):

@@ -162,7 +162,6 @@ class ScorePlan:
 
 
 def _metrics(options: ScoreOptions) -> tuple[str, ...]:
-    """The metrics that --metric names, each once. Raises UsageError for an unknown one."""
     names = [name.lower() for given in options.metric for name in given.split(",")]
     known = (*METRICS, *LABEL_METRICS)
     for name in names:
@@ -172,7 +171,6 @@ def _metrics(options: ScoreOptions) -> tuple[str, ...]:
 
 
 def _check_texts(options: ScoreOptions, metrics: Sequence[str]) -> None:
-    """Raises UsageError for options of pairs, and for those of text with labels or the reverse."""
     for name in _OF_PAIRS:
         if getattr(options, name):
             raise UsageError(f"--metric compares texts and takes no --{name.replace('_', '-')}")
@@ -194,7 +192,6 @@ def _check_texts(options: ScoreOptions, metrics: Sequence[str]) -> None:
 
 
 def _check_pairs(options: ScoreOptions, files: Sequence[str], *, ranks: bool) -> None:
-    """Raises UsageError for options of pairs and n-best lists that make no sense together."""
     if ranks:
         for name in ("compat", "ensemble", "weights"):
             if not options.model and getattr(options, name):

@@ -225,7 +225,6 @@ def read_dev_set(setup: Setup) -> DevSet | None:
 
 
 def build_validator(setup: Setup, step: TrainingStep, dev_set: DevSet) -> Validator:
-    """The validator on this text."""
     from ..network.keras_model import RecurrentModel
     from .validation import Validator
 

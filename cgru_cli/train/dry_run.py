@@ -33,12 +33,10 @@ def opening(setup: Setup, *, jit: bool, devices: str = "") -> list[str]:
 
 
 def _left_out(corpus: Corpus) -> str:
-    """The numbers of pairs that were left out or cut."""
     return ", ".join(f"{count:,} {why}" for why, count in corpus.skipped.items())
 
 
 def _beside(corpus: Corpus) -> str:
-    """The alignments and weights of the pairs, if there are any."""
     aligned, weights = corpus.alignments, corpus.weights
     shown = f", {aligned.count:,} points of alignment" if aligned else ""
     if weights:

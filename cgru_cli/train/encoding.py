@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from ..corpus.corpus import Corpus, encode_corpus
 from ..errors import CgruError, UsageError
 from ..formats.model import Model
+from ..options.train import TrainOptions
 from ..parameters.structure import Type
 from ..system.lines import tokens
 from ..text.conditions import condition_columns
@@ -104,19 +105,16 @@ class TextEncoding:
 def encode(
     texts: Texts,
     encoding: TextEncoding,
+    options: TrainOptions,
     cache: Path,
     spare: Path | None = None,
-    *,
-    max_length: int,
-    crop: bool,
-    variants: Variants = Variants(),  # noqa: B008
 ) -> Corpus:
     """The training text as ids, kept in a folder; see `encode_corpus`.
 
-    max_length: words of a sentence; longer pairs are left out, or cut (crop). Raises UsageError for
-    variants of something else than plain text.
+    Raises UsageError for variants of something else than plain text.
     """
     beside, kind = texts.beside, encoding.kind
+    variants = Variants(options.all_caps_every, options.english_title_case_every, options.copy)
     if encoding.source_reversed:
         beside = dataclasses.replace(beside, from_end=False, both_from_end=True)
     encoding = dataclasses.replace(encoding, right_left=beside.from_end)
@@ -138,8 +136,8 @@ def encode(
             encoding.source_ids,
             encoding.target_ids,
             cache,
-            max_length=max_length,
-            crop=crop,
+            max_length=options.max_length,
+            crop=options.max_length_crop,
             key=key,
             beside=beside,
             spare=spare,

@@ -129,7 +129,6 @@ def options_of_all_workers(options: TrainOptions) -> dict[str, Any]:
 
 
 def _check_together(options: TrainOptions) -> None:
-    """Raises UsageError for options that contradict each other."""
     if options.minimizes_risk:
         if not options.has_source:
             raise UsageError(

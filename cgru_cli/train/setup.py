@@ -22,7 +22,6 @@ from ..parameters.initialization import output_bias
 from ..parameters.names import name_at
 from ..system.structured_files import write_json
 from ..text.copying import known_placeholders
-from ..text.line_variants import Variants
 from ..text.pipeline import PipelineSettings, Preprocessing
 from ..text.vocabulary import Vocabulary
 from .encoding import TextEncoding, encode
@@ -106,15 +105,8 @@ def prepare(
     if options.copy:
         path = spare / PREPROCESSING if spare else folder.beside(PREPROCESSING)
         texts = _recorded_copying(options.copy, texts, vocabularies, path)
-    corpus = encode(
-        texts,
-        TextEncoding.of(model, vocabularies),
-        folder.beside(".corpus"),
-        spare,
-        max_length=options.max_length,
-        crop=options.max_length_crop,
-        variants=Variants(options.all_caps_every, options.english_title_case_every, options.copy),
-    )
+    encoding = TextEncoding.of(model, vocabularies)
+    corpus = encode(texts, encoding, options, folder.beside(".corpus"), spare)
     if not options.dry_run:
         check_batch(structure, options, corpus)
     if options.begins_from is None and options.init == "scaled":

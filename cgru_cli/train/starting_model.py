@@ -117,7 +117,6 @@ def _numbers_of_vectors(text: Text) -> int:
 
 
 def _check_prepared(vocabularies: Sequence[Vocabulary], texts: Texts, given: Model) -> None:
-    """Warn if the text was prepared for other vocabularies than the model's."""
     prepared = {read_vocabulary(path).fingerprint for path in texts.vocabularies}
     for vocabulary in vocabularies:
         if vocabulary.fingerprint not in prepared:
@@ -128,7 +127,6 @@ def _check_prepared(vocabularies: Sequence[Vocabulary], texts: Texts, given: Mod
 
 
 def _check_structure(options: TrainOptions, given: Model) -> None:
-    """Raises UsageError for options that contradict the given model."""
     default = TrainOptions()
     for name in ("init", "lstm_forget_bias"):
         if getattr(options, name) != getattr(default, name):

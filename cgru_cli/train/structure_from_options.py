@@ -149,7 +149,6 @@ def _unit(options: TrainOptions, own: str | None) -> Unit:
 
 
 def _check(options: TrainOptions, s: Structure) -> None:
-    """Raises UsageError, with the reason, for options that contradict each other."""
     default = TrainOptions()
     if not s.feedback and s.type not in WITHOUT_FEEDBACK:
         raise UsageError(

@@ -134,7 +134,6 @@ def _beside_text(options: TrainOptions, texts: Sequence[Text]) -> tuple[Path, ..
 
 
 def _training_text(options: TrainOptions) -> tuple[tuple[Text, ...], tuple[Text, ...]]:
-    """The sources and the targets that the options name. Raises UsageError."""
     train = tuple(map(Path, options.train_sets))
     if options.tsv:
         fields = fields_of(options)
@@ -147,7 +146,6 @@ def _training_text(options: TrainOptions) -> tuple[tuple[Text, ...], tuple[Text,
 
 
 def _text_to_validate_on(options: TrainOptions) -> tuple[Text | None, Text] | None:
-    """Source and target that the options name. Raises UsageError."""
     valid = tuple(map(Path, options.valid_sets))
     if len(valid) > 1 and not options.has_source:
         raise UsageError(_ONE_TEXT)
@@ -205,7 +203,6 @@ def _with_beside(texts: Texts, options: TrainOptions) -> Texts:
 
 
 def _prepared(folder: Path) -> Texts:
-    """The files of a folder that `cgru prep` made."""
 
     def there(*names: str) -> Path | None:
         return next((folder / name for name in names if (folder / name).is_file()), None)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from cgru_cli.errors import UsageError
-from cgru_cli.optimization.optimizers import PARAMETERS, optimizer
+from cgru_cli.optimization.optimizers import OPTIMIZERS, optimizer
 
 RATE = 0.1
 START = np.array([[0.5, -1.0, 2.0], [0.0, 3.0, -0.25]])
@@ -117,14 +117,14 @@ def test_some_parameters_are_enough():
     np.testing.assert_allclose(updated("adam", (0.5,)), expected, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", PARAMETERS)
+@pytest.mark.parametrize("name", OPTIMIZERS)
 def test_the_rate_is_the_one_given(name):
     assert float(optimizer(name, (), 0.25).learning_rate) == 0.25
 
 
-@pytest.mark.parametrize("name", PARAMETERS)
+@pytest.mark.parametrize("name", OPTIMIZERS)
 def test_too_many_parameters_are_refused(name):
-    names = [parameter for parameter, _ in PARAMETERS[name]]
+    names = list(OPTIMIZERS[name][1])
     with pytest.raises(UsageError) as error:
         optimizer(name, [0.5] * (len(names) + 1), RATE)
     message = str(error.value)

@@ -402,11 +402,6 @@ def test_an_empty_hypothesis_may_lack_its_alignment(program):
             layout.render(0, SOURCE, [DONE._replace(alignment=None)])
 
 
-def test_unknown_layouts_are_refused():
-    with pytest.raises(UsageError):
-        layout_of("moses")
-
-
 @pytest.mark.parametrize("options", [TranslateOptions, ScoreOptions])
 def test_alignment_formats_are_the_choices_of_the_option(options):
     """Click refuses others, and `options.kinds.alignment` other alignments."""

@@ -1,12 +1,13 @@
 """The training text as ids."""
 
+import dataclasses
+
 import pytest
 import runs
 
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.parameters.structure import Type
-from cgru_cli.text.line_variants import Variants
 from cgru_cli.train.encoding import TextEncoding, encode
 from cgru_cli.train.texts import Texts, read_vocabularies
 
@@ -16,10 +17,10 @@ def data(tmp_path):
     return runs.prepared(tmp_path / "data")
 
 
-def encoded(folder, cache, *, max_length=100, crop=False):
+def encoded(folder, cache, **options):
     texts = Texts.of(TrainOptions(), str(folder))
     encoding = TextEncoding(read_vocabularies(texts, ()))
-    return encode(texts, encoding, cache, max_length=max_length, crop=crop)
+    return encode(texts, encoding, TrainOptions(**options), cache)
 
 
 def test_text_becomes_ids(data, tmp_path):
@@ -36,7 +37,7 @@ def test_longer_pairs(data, tmp_path):
     longer = sum(len(line.split()) > 3 for line in (data / "train.src").read_text().splitlines())
     left_out = encoded(data, tmp_path / "a", max_length=3)
     assert (len(left_out), left_out.skipped["too long"]) == (60 - longer, longer)
-    cut = encoded(data, tmp_path / "b", max_length=3, crop=True)
+    cut = encoded(data, tmp_path / "b", max_length=3, max_length_crop=True)
     assert (len(cut), cut.skipped["cut"], cut.lengths.max()) == (60, longer, 4)
 
 
@@ -51,9 +52,9 @@ def test_alignments_and_weights_of_variants(data, tmp_path):
     )
     texts = Texts.of(options, str(data))
     encoding = TextEncoding(read_vocabularies(texts, ()))
-    given = {"max_length": 9, "crop": False}
-    whole = encode(texts, encoding, tmp_path / "cache", **given)
-    corpus = encode(texts, encoding, tmp_path / "cache", variants=Variants(2), **given)
+    whole = encode(texts, encoding, options, tmp_path / "cache")
+    varied = dataclasses.replace(options, all_caps_every=2)
+    corpus = encode(texts, encoding, varied, tmp_path / "cache")
     assert corpus.fingerprint != whole.fingerprint
     assert corpus.source(0).tolist() == [[1], [1]] != corpus.source(1).tolist() == [[3], [4]]
     points = corpus.alignments.matrix([0, 1], (2, 3, 3)).sum(axis=(1, 2))
@@ -65,7 +66,7 @@ def test_variants_of_labels_are_refused(data, tmp_path):
     texts = Texts.of(TrainOptions(), str(data))
     encoding = TextEncoding(read_vocabularies(texts, ()), kind=Type.TAGGER)
     with pytest.raises(UsageError, match=r"--all-caps-every .* text without labels"):
-        encode(texts, encoding, tmp_path, max_length=9, crop=False, variants=Variants(2))
+        encode(texts, encoding, TrainOptions(all_caps_every=2), tmp_path)
 
 
 @pytest.mark.parametrize(

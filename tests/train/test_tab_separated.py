@@ -38,7 +38,7 @@ def texts(data, *train, **options):
 
 def corpus(texts, cache):
     encoding = TextEncoding(read_vocabularies(texts, ()))
-    return encode(texts, encoding, cache, max_length=10, crop=False)
+    return encode(texts, encoding, TrainOptions(), cache)
 
 
 def test_fields_and_files_make_the_same_corpus(data, tmp_path):

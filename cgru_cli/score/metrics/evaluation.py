@@ -158,7 +158,6 @@ def _several_systems(
 def _alone(
     metrics: Mapping[str, Metric], systems: Mapping[str, Sequence[str]], plan: ScorePlan
 ) -> Scores:
-    """Each system without a test."""
     scores: dict[str, list[dict[str, float]]] = {name: [] for name in metrics}
     signatures = {}
     for name, metric in metrics.items():
@@ -208,7 +207,6 @@ def _numbers(result: Result) -> dict[str, float]:
 
 
 def _cell(score: Mapping[str, float], width: int) -> str:
-    """A score as a cell of a table, with `width` decimals."""
     text = f"{score['score']:.{width}f}"
     if "mean" in score:
         text += f" ({score['mean']:.{width}f} ± {score['interval']:.{width}f})"

@@ -80,7 +80,6 @@ def _place(fields: list[list[str]]) -> int:
 
 
 def _features(words: list[str]) -> dict[str, float]:
-    """Names and values of a field's words."""
     groups: dict[str, list[float]] = {"": []}
     name = ""
     for word in words:

@@ -115,7 +115,6 @@ def _metric(plan: ScorePlan) -> str:
 
 
 def _summary(tuned: dict[str, Any], width: int) -> str:
-    """The gain as a line of text."""
 
     def gain(compared: dict[str, Any]) -> str:
         low, high = compared["interval"]

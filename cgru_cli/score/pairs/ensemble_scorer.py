@@ -152,7 +152,6 @@ class EnsembleScorer:
         ]
 
     def _shown(self, m: int, line: Sequence[Line]) -> Sequence[str]:
-        """The source words of model m, without factors."""
         return self.models[m].loaded.without_factors(line[m].source)
 
     def _hypothesis(self, m: int, lines: Sequence[Line], scores: Scores, row: int) -> Hypothesis:

@@ -142,7 +142,6 @@ class NBestList(Pairs):
         return None if self._sources is None else self._at + 1 + _rest(self._sources)
 
     def _go_to(self, sentence: int) -> None:
-        """Read on to the source line of a sentence."""
         at, self._at = self._at, sentence
         if sentence < at:
             raise CgruError(f"hypothesis of sentence {sentence} after one of {at}")
@@ -162,5 +161,4 @@ def _joined(sources: Sequence[Source]) -> str:
 
 
 def _rest(reader: LineReader) -> int:
-    """How many lines are left."""
     return sum(map(len, iter(lambda: reader.window(4096), [])))

@@ -139,7 +139,6 @@ def _drop_later(path: Path, updates: int, is_before: Callable[[Mapping[str, Any]
 
 
 def _is_up_to(line: bytes, updates: int, is_before: Callable[[Mapping[str, Any]], bool]) -> bool:
-    """Whether a line is a whole record of what happened up to update number `updates`."""
     try:
         entry = json.loads(line)
         if not line.endswith(b"\n") or type(entry["update"]) is not int:

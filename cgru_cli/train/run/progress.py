@@ -144,21 +144,17 @@ class End:
     limits: Sequence[Frequency]  # above 0
     pairs: int
 
-    def share(self, progress: Progress) -> float | None:
-        """The share done, from 0 to 1, of the nearest limit; None without limits."""
+    def shown(self, progress: Progress) -> str:
+        """The share done of the nearest limit, `12.3% : ETA 1h02m`, or the part that is known."""
         shares = []
         for limit in self.limits:
             done = limit.of(progress)
             if limit.unit == "e" and self.pairs:
                 done += min(1.0, progress.sentences / self.pairs)  # of the current epoch
             shares.append(done / limit.every)
-        return min(1.0, max(shares)) if shares else None
-
-    def shown(self, progress: Progress) -> str:
-        """`12.3% : ETA 1h02m`, or the part of it that is known."""
-        share = self.share(progress)
-        if share is None:
+        if not shares:
             return ""
+        share = min(1.0, max(shares))
         if not share or not progress.seconds:
             return f"{share:.1%}"
         seconds_left = progress.seconds * (1 - share) / share  # at the current speed

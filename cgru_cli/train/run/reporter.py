@@ -99,7 +99,6 @@ class Reporter:
         )
 
     def _share_done(self, progress: Progress) -> str:
-        """The share done and the time left, if training has a limit."""
         shown = self.end.shown(progress)
         return f" : {shown}" if shown else ""
 
