@@ -30,6 +30,7 @@ def commands(text: str) -> Iterator[list[str]]:
     """The words of each simple command, without redirections; every variable is 1."""
     for line in text.replace("\\\n", " ").split("\n"):
         line = re.sub(r"\$(\w+|\{\w+(\[@\])?\})", "1", line)
+        line = re.sub(r"\d>&\d", "", line)
         lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
         lexer.whitespace_split = True
         words: list[str] = []
