@@ -244,6 +244,7 @@ def test_ladder(tmp_path):
     assert (out / "ladder.svg").stat().st_size > 1000
 
 
+@pytest.mark.exhaustive
 def test_wmt16(tmp_path):
     pytest.importorskip("sacremoses")
     pytest.importorskip("subword_nmt")

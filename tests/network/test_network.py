@@ -23,6 +23,7 @@ from models import (
     text_lines,
 )
 from references import ALIGNED, MARIAN, NEMATUS, OOV, SCORES
+from selection import choice
 
 from cgru_cli.errors import CgruError
 from cgru_cli.formats.read_model import read
@@ -101,7 +102,9 @@ def test_unknown_words_score_as_in_the_programs(shared, name):
         check_scores(scores.sum(axis=1), lengths, folder / file)
 
 
-@pytest.mark.parametrize("name", ALIGNED)
+@pytest.mark.parametrize(
+    "name", choice(ALIGNED, "a-shallow/model.npz", "b-layernorm/model.npz", "marian-s2s/model.npz")
+)
 def test_alignments_are_marians(shared, name):
     a_case, folder = opened(shared, name)
     scores, alignments, lengths = decoded(a_case, folder)

@@ -10,6 +10,7 @@ import runs
 from click.shell_completion import BashComplete
 from click.testing import CliRunner
 from commands import write_model
+from selection import choice
 
 from cgru_cli.cli import main
 from cgru_cli.errors import CgruError
@@ -185,11 +186,14 @@ def places(tmp_path_factory):
 
 @pytest.mark.parametrize(
     "command",
-    [
-        "convert MODEL --info", "prep --help", "score --dump-config", "serve --help",
-        f"train DATA -m NEW --dry-run --jit off {' '.join(runs.PLAIN)}",
-        "train --dump-config minimal", "translate --dump-config",
-    ],
+    choice(
+        [
+            "convert MODEL --info", "prep --help", "score --dump-config", "serve --help",
+            f"train DATA -m NEW --dry-run --jit off {' '.join(runs.PLAIN)}",
+            "train --dump-config minimal", "translate --dump-config",
+        ],
+        "prep --help", "score --dump-config", "train --dump-config minimal",
+    ),
 )  # fmt: skip
 def test_commands_that_only_print_need_somebody_to_print_for(command, places):
     words = [str(places.get(word, word)) for word in command.split()]

@@ -122,6 +122,7 @@ def test_a_model_of_each_dialect_learns_on(shared, tmp_path, dialect):
     assert after < 0.99 * before  # measured: 0.971 to 0.987
 
 
+@pytest.mark.exhaustive
 def test_marian_gives_a_trained_model_the_same_scores(tmp_path):
     """After some updates and conversion, Marian 1.12 gives the same scores, to 2e-4 nats."""
     pytest.importorskip("pymarian")

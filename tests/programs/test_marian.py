@@ -131,7 +131,11 @@ def test_a_right_to_left_model_gives_marians_numbers(tmp_path):
 
 @pytest.mark.parametrize(
     "options",
-    ["", "--alignment hard", "--alignment soft --word-scores", "--alignment 0.4 --n-best -b 3"],
+    choice(
+        ["", "--alignment hard", "--alignment soft --word-scores", "--alignment 0.4 --n-best -b 3"],
+        "--alignment soft --word-scores",
+        "--alignment 0.4 --n-best -b 3",
+    ),
 )
 def test_empty_lines_are_printed_as_marian_does(tmp_path, options):
     lines = fixture_path("marian-s2s/src.txt").read_text().splitlines()

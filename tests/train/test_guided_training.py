@@ -108,6 +108,7 @@ def test_weights_of_1_change_no_bit(data, tmp_path):
     assert set(models.values()) == {models["plain"]}
 
 
+@pytest.mark.exhaustive
 def test_compiled_it_costs_the_same(data, tmp_path):
     costs = []
     for jit in ("off", "on"):
