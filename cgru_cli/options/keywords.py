@@ -38,6 +38,7 @@ class SearchKeywords(TypedDict, total=False):
     suppress_unk: bool
     unk_replace: bool
     copy: Sequence[str]
+    markup: str | None
     output_sampling: str | None
     mbr: int | None
     mbr_utility: str

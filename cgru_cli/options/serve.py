@@ -53,6 +53,7 @@ class ServeOptions(ConfiguredOptions):
     translation_maxlen: int | None = same(TranslateOptions, "translation_maxlen")
     allow_unk: bool = same(TranslateOptions, "allow_unk")
     suppress_unk: bool = same(TranslateOptions, "suppress_unk")
+    markup: str | None = same(TranslateOptions, "markup")
     copy: tuple[str, ...] = same(TranslateOptions, "copy")
     shortlist: tuple[str, ...] = same(TranslateOptions, "shortlist")
     alignment: str | None = same(TranslateOptions, "alignment")

@@ -48,6 +48,14 @@ class TranslateOptions(FilterOptions):
     bpe: str | None = model_option(
         "--bpe FILE: split the words of the source by these codes of subword-nmt"
     )
+    markup: str | None = model_option(
+        "--markup html|markdown: lines have marks, which are taken out before translation and put "
+        "around the translated words by the attention: tags and entities of HTML or XML (html), "
+        "or Markdown's emphasis, code, links and images, and tags (markdown)",
+        choice("html", "markdown", implied="html"),
+        excludes="--split-sentences, --char-level, --no-spm-decode, --channel-model, "
+        "--no-spm-encode",
+    )
     char_level: bool = model_option(
         "--char-level: read each character of the source as a word, spaces included, for "
         "character-level models",

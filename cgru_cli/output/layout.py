@@ -92,9 +92,9 @@ class Layout(ABC):
         return "" if self.n_best else "\n"
 
     def empty_line(self, number: int, hypothesis: Hypothesis) -> str:
-        """The output for an empty source line: an empty line; in n-best lists, one hypothesis."""
+        """The output for a source line without words: its marks, in n-best lists a hypothesis."""
         if not self.n_best:
-            return "\n"
+            return f"{hypothesis.text}\n"
         bare = dataclasses.replace(self, alignment=None, word_scores=False)
         return bare.render(number, [], [hypothesis])
 

@@ -179,7 +179,7 @@ class SharedSearch:
             return None
         if not request.empty:
             return _Begun(job, request)
-        job.done(self._line_search.results.empty(job.number))
+        job.done(self._line_search.results.empty(job.number, request))
         return None
 
     def _read(self, job: Job) -> Request:

@@ -107,7 +107,7 @@ class LineSearch:
         for number, request in requests:
             # Nematus-TF searches empty lines too, which changes the n-best lists of their batch
             if request.empty and self.plan.search != "nematus-tf":
-                yield self.results.empty(number)
+                yield self.results.empty(number, request)
             else:
                 searched.append((number, request))
         settings = self.plan.settings

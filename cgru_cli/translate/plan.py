@@ -46,7 +46,7 @@ _OF_TEXT = """
 """.split()  # options that models of labels do not have
 _NOT_OF_NEMATUS_TF = "force_decode constraints avoid channel_candidates mbr_n_best".split()
 _ATTENTION = """
-    alignment alignment_format output_alignment unk_replace heatmap
+    alignment alignment_format output_alignment unk_replace heatmap markup
 """.split()
 
 
@@ -83,6 +83,7 @@ class SearchPlan:
         self.layout = _layout(options, models, beam_size, normalize)
         no_unk = options.suppress_unk or not (program.allow_unk or options.allow_unk)
         attends = self.layout.alignment is not None or options.unk_replace or options.heatmap
+        attends = attends or options.markup
         self.settings = SearchSettings(
             beam_size,
             normalize,
@@ -162,6 +163,8 @@ def _check(
             raise UsageError(
                 f"{flag(TranslateOptions, name)}: the search of Nematus-TF does not have this"
             )
+    if options.markup and not (first.writes_text and first.reads_words and len(first.sources) == 1):
+        raise UsageError(f"--markup: {first.model.path} does not translate plain text")
     for loaded in models if options.char_level else ():
         pieces = loaded.sources and loaded.sources[0].processor is not None
         if (pieces and not options.no_spm_encode) or not loaded.reads_words:

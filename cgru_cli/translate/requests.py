@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import CgruError, warn
 from ..formats.loaded_model import LoadedModel
 from ..parameters.structure import Type
 from ..text.copying import PLACEHOLDERS, Span
+from ..text.markup import Markup
+from ..text.source_words import prepared
 from .phrases import Fields, Phrases, check_consistent, split_line
 from .plan import SearchPlan
 
@@ -25,6 +28,8 @@ class Request(NamedTuple):
     text: str = ""  # the source as text
     empty: bool = False  # there is nothing to translate
     copied: Sequence[str] = ()  # the spans of the source that placeholders stand for
+    markup: Markup | None = None  # the marks of the source
+    words_before: Mapping[int, int] = MappingProxyType({})  # source words before each mark
 
 
 class RequestReader:
@@ -56,6 +61,9 @@ class RequestReader:
         language model, and where it is not a condition that this model knows.
         """
         fields = self._split(line, number) if isinstance(line, str) else line
+        markup = self._markup(fields.source)
+        if markup:
+            fields = fields._replace(source=markup.plain)
         text = fields.source
         fields, copied, others = self._with_placeholders(fields)
         source, prefix = fields.source, fields.beginning
@@ -75,7 +83,23 @@ class RequestReader:
             text,
             not (words or self._takes_empty),
             copied,
+            markup,
+            {place: self._count(text[:place], number) for place in markup.borders()}
+            if markup
+            else {},
         )
+
+    def _markup(self, source: str) -> Markup | None:
+        form, copying = self._plan.options.markup, self._plan.copying
+        copies_code = copying is not None and "code" in copying.patterns
+        return Markup(source, form, copies_code=copies_code) if form else None
+
+    def _count(self, text: str, number: int) -> int:
+        """The number of words of the beginning of a line's plain text."""
+        if self._plan.copying:
+            text = self._plan.copying.replaced(text, self._plan.placeholders)[0]
+        words = self._lines.tokenize(prepared(self._lines.preprocessing, text, "source", number))
+        return min(len(words), self._lines.longest)
 
     def _with_placeholders(self, fields: Fields) -> tuple[Fields, list[str], list[Span]]:
         """Fields with placeholders, the spans that these stand for, and other spans to copy.

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from ..errors import warn
 from ..formats.loaded_model import LoadedModel
 from ..output.heatmap.view import MEAN, View, model_names
@@ -106,7 +108,7 @@ class Results:
         settings: those of the search; None: the plan's.
         """
         if request.empty:
-            return self.empty(number)
+            return self.empty(number, request)
         if request.constraints and not results:
             warn(f"line {number + 1}: no translation satisfies the constraints")
         source = self._source.without_factors(request.source)
@@ -124,9 +126,10 @@ class Results:
         words = results[0].words.tolist() if results else ()
         return Translation(number, source, request.source, hypotheses, words)
 
-    def empty(self, number: int) -> Translation:
-        """The translation of an empty line."""
+    def empty(self, number: int, request: Request) -> Translation:
+        """The translation of a line without words, which may have marks."""
         nothing = Hypothesis((), True, 0.0, 0.0, model_scores=(0.0,) * len(self._plan.weights))
+        nothing = nothing._replace(detokenized=self._marked([], None, request))
         if self._channel:
             nothing = self._channel.featured(nothing, 1, 0.0, 0.0)
         return Translation(number, (), (), [nothing], (), True)
@@ -175,9 +178,28 @@ class Results:
             result.word_scores,
             result.model_scores.tolist(),
             alignment,
-            filled(self.text(words[::-1] if right_left else words), request.copied),
+            self._marked(words[::-1] if right_left else words, alignment, request),
             source=source,
         )
+
+    def _marked(self, words: Sequence[str], alignment: np.ndarray | None, request: Request) -> str:
+        """Words in reading order as text, with copied spans and the marks of the source.
+
+        alignment: (T,S+1) or (T+1,S+1), rows in the order of writing.
+        """
+
+        def text_before(count: int) -> str:
+            text = self.text(words[:count]) if count else ""
+            return filled(text, request.copied) if self._plan.copying else text
+
+        if request.markup is None:
+            return text_before(len(words))
+        sources = len(request.source)
+        weights = np.zeros((len(words), sources), np.float32)
+        if alignment is not None and words:
+            weights = alignment[: len(words), :sources]
+            weights = weights[::-1] if self._plan.layout.right_left else weights
+        return request.markup.placed(weights, request.words_before, text_before)
 
     def text(self, words: Sequence[str]) -> str:
         """Words in reading order as text."""

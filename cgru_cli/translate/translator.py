@@ -158,7 +158,7 @@ class Translator:
         return self._search.results.text(words)
 
     def _planned(self, plan: SearchPlan) -> SearchPlan:
-        attends = plan.options.unk_replace or self._attends
+        attends = plan.options.unk_replace or bool(plan.options.markup) or self._attends
         plan.settings = dataclasses.replace(plan.settings, with_alignment=attends)
         return plan
 

@@ -1,7 +1,8 @@
 """Stress tests that run for as long as you like: `make soak MINUTES=60`.
 
 They pass a line of 50 MB through every command; read damaged files of every kind in processes with
-limited memory and time; and disturb trainings, which are killed at random moments and at calls of
+limited memory and time; put the marks of random lines into random translations, up to a million of
+them; and disturb trainings, which are killed at random moments and at calls of
 their file layer, run out of disk space, or resume from changed bytes. The script prints a table of
 what was tried and what failed, and how to repeat a failure; the exit code is 1 if anything failed.
 `--kills 200` tests only trainings, until that many were killed.
@@ -28,6 +29,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from xml.etree import ElementTree
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
@@ -55,6 +57,7 @@ SECONDS, WAITING = 10, 300
 # of arrays that docs/security.md allows, and memory that the interpreter has not used before.
 FLOOR = 96 << 10
 MEMORY = 4 << 30  # address space in bytes of a process that reads files, to protect the machine
+NESTINGS = 5000  # lines with marks a turn
 BATCH = 400  # files per process
 
 
@@ -168,6 +171,25 @@ def files(kind: str, seed: int, table: Table) -> None:
         table.failed[kind].append(f"seed {last}: the process ended by {done.returncode}")
 
 
+def nestings(seed: int, table: Table) -> None:
+    """Put the marks of random lines into random translations, and parse the results."""
+    import numpy as np
+    from random_markup import random_line, random_placed, shape
+
+    kind, draw = "marks of a line", np.random.default_rng(seed)
+    for _ in range(NESTINGS if table.tried[kind] < 1_000_000 else 0):
+        line = random_line(draw)
+        table.tried[kind] += 1
+        try:
+            output, _ = random_placed(draw, line)
+            trees = [ElementTree.fromstring(f"<root>{text}</root>") for text in (line, output)]
+            failed = "" if shape(trees[0]) == shape(trees[1]) else output
+        except (ElementTree.ParseError, IndexError, KeyError, ValueError) as error:
+            failed = repr(error)
+        if failed:
+            table.failed[kind].append(f"seed {seed}: {line!r}: {failed}")
+
+
 def long_lines(place: Path, table: Table) -> None:
     """Pass a line of 50 MB through every command, within the documented memory."""
     from commands import write_model
@@ -228,6 +250,7 @@ def main() -> int:
                 break
             if not options.kills:
                 files(kind, seed, table)
+                nestings(seed + number, table)
             if training:
                 table.add(training.disturb(number, seed + number))
     table.print()

@@ -1,0 +1,123 @@
+"""Marks of a line and their places: by hand, and against parsers for random nestings."""
+
+import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from random_markup import random_line, random_placed, shape
+
+from cgru_cli.text.markup import Markup
+
+
+def words_before(markup):
+    """The number of words before each border, as a model that reads words has it."""
+    return {place: len(markup.plain[:place].split()) for place in markup.borders()}
+
+
+def placed(line, translation, links, form="html"):
+    """The marks of a line in a translation; links: the source word of each target word."""
+    markup, words = Markup(line, form), translation.split()
+    weights = np.full((len(words), max(len(markup.plain.split()), 1)), 0.01)
+    for target, source in enumerate(links):
+        weights[target, source] = 1
+    return markup.placed(weights, words_before(markup), lambda n: " ".join(words[:n]))
+
+
+@pytest.mark.parametrize(
+    ("line", "translation", "links", "expected"),
+    [
+        ("a <b>big house</b>.", "ein großes Haus .", [0, 1, 2, 2], "ein <b>großes Haus .</b>"),
+        ("<i>see</i> the <b>cat</b>", "die Katze sehen", [1, 2, 0],
+         "die <b>Katze</b> <i>sehen</i>"),
+        ("<p><b>x</b> y</p>", "Y X", [1, 0], "<p>Y <b>X</b></p>"),
+        ("one<br/>two three", "eins zwei drei", [0, 1, 2], "eins<br/>zwei drei"),
+        ("one <img src='a>b'> two", "eins zwei", [0, 1], "eins <img src='a>b'> zwei"),
+        ("a &lt;b&gt; &amp; c", "a <b> & c", [0, 1, 2, 3], "a &lt;b&gt; &amp; c"),
+        ("<b>a", "A", [0], "<b>A</b>"),
+        ("a</b> <i><b>c</i>", "A C", [0, 1], "A <i><b>C</b></i>"),
+        ("use <code>x &lt; y</code> now", "jetzt x < y nutzen", [4, 1, 2, 3, 0],
+         "jetzt <code>x &lt; y</code> nutzen"),
+        ("<br/>", "", [], "<br/>"),
+        ("<!-- a > b --> c", "C", [0], "<!-- a > b --> C"),
+        ("<b></b>a", "A", [0], "<b></b>A"),
+        ("1 < 2 > 0", "1 < 2 > 0", [0, 1, 2, 3, 4], "1 &lt; 2 &gt; 0"),
+    ],
+)  # fmt: skip
+def test_html(line, translation, links, expected):
+    assert placed(line, translation, links) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "translation", "links", "expected"),
+    [
+        ("a **big** *house*", "ein Haus großes", [0, 2, 1], "ein *Haus* **großes**"),
+        ("see [the page](a_b(c).md \"T i\") now", "jetzt die Seite sehen", [3, 1, 2, 0],
+         'jetzt [die Seite](a_b(c).md "T i") sehen'),
+        ("the `my code` here", "hier der my code", [3, 0, 1, 2], "hier der `my code`"),
+        ("2 * 3 snake_case_name _a_", "2 * 3 snake_case_name A", [0, 1, 2, 3, 4],
+         "2 * 3 snake_case_name _A_"),
+        (r"\*no\* [a] **b", r"\*no\* [a] **b", [0, 1, 2], r"\*no\* [a] **b"),
+        ("![an icon](x.png) <https://a.b>", "ein Bild", [0, 1], "![ein Bild](x.png) <https://a.b>"),
+        ("**[a](b)** c & d", "C A & d", [1, 0, 2, 3], "C **[A](b)** & d"),
+        ("*a <b>x* y</b>", "*a x* y", [0, 1, 2], "*a <b>x* y</b>"),
+        ("AT&T &lt;b>", "AT&T <b>", [0, 1], "AT&T &lt;b>"),
+    ],
+)  # fmt: skip
+def test_markdown(line, translation, links, expected):
+    assert placed(line, translation, links, "markdown") == expected
+
+
+def test_a_run_has_whole_words():
+    """Pieces of a word that attend elsewhere stay with it, but not with its neighbours."""
+    markup, pieces = Markup("a <b>menu</b> c", "html"), ["Das", " Me", "nü", " da"]
+    weights = np.array([[1, 0, 0], [0, 1, 0], [0.9, 0, 0.1], [0, 0, 1.0]])
+    text = markup.placed(weights, words_before(markup), lambda n: "".join(pieces[:n]))
+    assert text == "Das <b>Menü</b> da"
+
+
+def test_copied_code_stays_in_the_text():
+    assert Markup("the `a*b` **x**", "markdown", copies_code=True).plain == "the `a*b` x"
+    assert Markup("the `a*b` **x**", "markdown").plain == "the a*b x"
+
+
+class Tags(HTMLParser):
+    """The tags of a text, and whether they nest."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.open, self.nested, self.text = [], [], True, ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, *attrs))
+        if tag != "br":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, *attrs))
+
+    def handle_endtag(self, tag):
+        self.nested &= bool(self.open) and self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_nestings_stay_well_formed(seed):
+    """2,000 lines with random trees, translations and attention, against two parsers."""
+    draw = np.random.default_rng(seed)
+    for _ in range(500):
+        line = random_line(draw)
+        output, translation = random_placed(draw, line)
+        before = ElementTree.fromstring(f"<root>{line}</root>")
+        after = ElementTree.fromstring(f"<root>{output}</root>")
+        assert shape(after) == shape(before), (line, output)
+        words = "".join(after.itertext())
+        assert re.sub(r"\s", "", words) == re.sub(r"\s", "", translation), (line, output)
+        tags = Tags(output)
+        assert tags.nested and not tags.open
+        assert sorted(tags.tags) == sorted(Tags(line).tags)
