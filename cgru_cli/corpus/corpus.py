@@ -30,7 +30,7 @@ from ..text.line_variants import Variants
 from .data_weights import DataWeights
 from .encoding import FORMAT, CheckPair, EncodeSource, EncodeTarget, Encoding
 from .number_files import file_digest, mapped
-from .parallel_files import Beside, PathLike, TsvColumn, files_of, parallel
+from .parallel_files import Beside, PathLike, TsvColumn, files_of
 from .word_alignments import Alignments
 
 MANIFEST = "corpus.json"
@@ -139,8 +139,7 @@ def encode_corpus(
         os.makedirs(cache, exist_ok=True)
         with encoding.writing(cache):
             for files in files_of(sources, targets, beside):
-                for lines in parallel(files):
-                    encoding.add(lines)
+                encoding.add(files)
             encoding.check([*sources, *targets])
         manifest = _sealed({"identity": identity, **encoding.description()})
         with atomic_write(cache / MANIFEST) as file:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from ..errors import CgruError, warn
 from ..text.line_variants import Variants
 from . import data_weights, word_alignments
 from .number_files import Numbers, file_digest
-from .parallel_files import Beside, Files, Lines, PathLike
+from .parallel_files import Beside, Files, PathLike, parallel
 
 FORMAT = 1
 EncodeSource = Callable[[str], list[tuple[int, ...]]]
@@ -92,28 +92,28 @@ class Encoding:
                 file.discard()
             raise
 
-    def add(self, lines: Lines) -> None:
-        """Encode some lines. Raises CgruError, naming file and line, if that is impossible."""
-        none = [None] * len(lines.target)
-        if lines.source is None:
+    def add(self, files: Files) -> None:
+        """Encode files. Raises CgruError, naming file and line, if that is impossible."""
+        if files.source is None:
             self._factors = 0
-        sides = (lines.source or none, lines.target, lines.alignment or none, lines.weight or none)
-        kept = []
-        for number, texts in enumerate(zip(*sides, strict=True), lines.first):
-            pair = self._encoded(lines.files, number, texts)
-            self._lines += 1
-            if not pair.source or not pair.target:
-                self._skipped["empty"] += 1
-                continue
-            if max(len(pair.source), len(pair.target)) > self.max_length:
-                if not self.crop:
-                    self._skipped["too long"] += 1
+        numbers = itertools.count(1)
+        for lines in parallel(files):
+            kept = []
+            for texts in lines:
+                pair = self._encoded(files, next(numbers), texts)
+                self._lines += 1
+                if not pair.source or not pair.target:
+                    self._skipped["empty"] += 1
                     continue
-                self._skipped["cut"] += 1
-                pair = pair.cut(self.max_length)
-            kept.append(pair.from_end() if self.beside.both_from_end else pair)
-        if kept:
-            self._write(kept)
+                if max(len(pair.source), len(pair.target)) > self.max_length:
+                    if not self.crop:
+                        self._skipped["too long"] += 1
+                        continue
+                    self._skipped["cut"] += 1
+                    pair = pair.cut(self.max_length)
+                kept.append(pair.from_end() if self.beside.both_from_end else pair)
+            if kept:
+                self._write(kept)
 
     def _encoded(self, files: Files, number: int, texts: tuple) -> EncodedPair:
         source_line, target_line, alignment, weight = texts
@@ -160,7 +160,7 @@ class Encoding:
         lengths[:, 1] = [len(pair.target) for pair in pairs]
         if self._factors:
             lengths[:, 0] = [len(pair.source) for pair in pairs]
-        source_words = chain.from_iterable(pair.source for pair in pairs)
+        source_words = itertools.chain.from_iterable(pair.source for pair in pairs)
         source = _flat(source_words, np.int64)
         if len(source) != lengths[:, 0].sum() * self._factors:
             raise ValueError(f"source words with other than {self._factors} factors")
@@ -179,7 +179,7 @@ class Encoding:
     def _write_points(self, points: Sequence[list]) -> None:
         counts = np.array([len(of_pair) for of_pair in points])
         ends = self._points + np.cumsum(counts)
-        flat = _flat(chain.from_iterable(points), np.int64)
+        flat = _flat(itertools.chain.from_iterable(points), np.int64)
         self._aligns_no_first &= bool(flat.size == 0 or flat.min() > 0)
         self._files["points"].append(flat)
         self._files["spans"].append(np.stack([ends - counts, ends], axis=1))
@@ -225,4 +225,4 @@ class Encoding:
 
 
 def _flat(rows: Iterable[Iterable[float]], dtype: type) -> np.ndarray:
-    return np.fromiter(chain.from_iterable(rows), dtype)
+    return np.fromiter(itertools.chain.from_iterable(rows), dtype)

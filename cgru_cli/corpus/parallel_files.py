@@ -87,17 +87,6 @@ class Files(NamedTuple):
     factor: float
 
 
-class Lines(NamedTuple):
-    """Some parallel lines; the first one is line `first` of its file."""
-
-    files: Files
-    first: int
-    source: list[str] | None
-    target: list[str]
-    alignment: list[str] | None
-    weight: list[str] | None
-
-
 def files_of(
     sources: Sequence[PathLike], targets: Sequence[PathLike], beside: Beside
 ) -> Iterator[Files]:
@@ -108,10 +97,11 @@ def files_of(
     return itertools.starmap(Files, zip(sources or none, targets, *beside_them, strict=True))
 
 
-def parallel(files: Files) -> Iterator[Lines]:
-    """The lines of files, CHUNK at a time. Raises CgruError if one is longer than another.
+def parallel(files: Files) -> Iterator[list[tuple]]:
+    """The parallel lines (source, target, alignment, weight), CHUNK at a time; None for no file.
 
-    A file that is named twice, because it has several columns, is read once.
+    A file that is named twice, because it has several columns, is read once. Raises CgruError if
+    one file is longer than another.
     """
     paths = files[:4]
     with contextlib.ExitStack() as stack:
@@ -127,17 +117,14 @@ def parallel(files: Files) -> Iterator[Lines]:
                 _refuse(files, readers, {path: done + len(taken) for path, taken in lines.items()})
             if not count:
                 return
-            source, target, alignments, weights = (_side(path, lines, done) for path in paths)
-            yield Lines(files, done + 1, source, target or [], alignments, weights)
+            sides: list[Sequence[str | None]] = []
+            for path in paths:
+                if isinstance(path, TsvColumn):
+                    sides.append(path.of(lines[path.path], done))
+                else:
+                    sides.append([None] * count if path is None else lines[os.fspath(path)])
+            yield list(zip(*sides, strict=True))
             done += count
-
-
-def _side(path: PathLike | None, lines: dict[str, list[str]], done: int) -> list[str] | None:
-    """The lines just read from a file, or one column of them; done: number of lines before."""
-    if path is None:
-        return None
-    whole = lines[os.fspath(path)]
-    return path.of(whole, done) if isinstance(path, TsvColumn) else whole
 
 
 def _refuse(files: Files, readers: dict[str, LineReader], counts: dict[str, int]) -> NoReturn:
