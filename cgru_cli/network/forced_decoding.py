@@ -12,13 +12,6 @@ from .network import Network
 from .scan import scan
 
 
-class Forced(NamedTuple):
-    """Logits and attention of given target words; T counts EOS."""
-
-    logits: tf.Tensor  # (B,T,V) float32
-    alignment: tf.Tensor | tuple  # (B,T,S) float32; () without attention
-
-
 class Unrolled(NamedTuple):
     """The readout's inputs at every target position, time first."""
 
@@ -97,20 +90,6 @@ class Words(NamedTuple):
         """(N,) -> (B,T), the shape of batch, 0 at padding."""
         flat = tf.gather(tf.concat([x, tf.zeros_like(x[:1])], axis=0), self.places)
         return tf.transpose(tf.reshape(flat, tf.shape(tf.transpose(batch))))
-
-
-def force_decode(
-    network: Network,
-    source: tf.Tensor,
-    source_mask: tf.Tensor,
-    target: tf.Tensor,
-    *,
-    differentiable: bool = False,
-) -> Forced:
-    """Logits and alignment at every target position; for the arguments see `unroll`."""
-    unrolled = unroll(network, source, source_mask, target, differentiable=differentiable)
-    logits = network.read_out(*unrolled)
-    return Forced(tf.transpose(logits, [1, 0, 2]), unrolled.alignment())
 
 
 def select(x: tf.Tensor, index: tf.Tensor, inverse: tf.Tensor) -> tf.Tensor:

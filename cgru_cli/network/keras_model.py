@@ -14,7 +14,7 @@ from ..parameters.initialization import initial_arrays
 from ..parameters.names import parameters
 from ..parameters.structure import Structure
 from ..system.terminal import table
-from .forced_decoding import force_decode
+from .forced_decoding import unroll
 from .network import Network
 
 keras.config.set_floatx("float32")  # a user's ~/.keras/keras.json may differ
@@ -107,7 +107,9 @@ class RecurrentModel(keras.Model):
 
     def call(self, inputs: tuple[tf.Tensor, tf.Tensor, tf.Tensor]) -> tf.Tensor:
         """(B,S[,F]) source, (B,S) mask, (B,T) target -> logits (B,T,V), forced decoding."""
-        return force_decode(self.network(), *inputs, differentiable=True).logits
+        network = self.network()
+        logits = network.read_out(*unroll(network, *inputs, differentiable=True))
+        return tf.transpose(logits, [1, 0, 2])
 
 
 def array_of(variable: keras.Variable | tf.Variable) -> np.ndarray:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from cases import random_arrays, tiny
+from forced import force_decode
 from models import EOS, double_precision, pad_source, pad_target
 
 from cgru_cli.corpus.dropout import Rates, masks
-from cgru_cli.network.forced_decoding import force_decode
 from cgru_cli.network.network import Network
 from cgru_cli.optimization.objective import CrossEntropy, Examples
 from cgru_cli.parameters.names import parameters

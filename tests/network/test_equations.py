@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from cases import random_arrays, small_structure
+from forced import force_decode
 from models import pad_source, pad_target
 
-from cgru_cli.network.forced_decoding import force_decode
 from cgru_cli.network.network import Network
 from cgru_cli.parameters.structure import Encoder, Pooling, Type, Unit
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from cases import random_arrays, tiny
+from forced import force_decode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import (
@@ -27,7 +28,6 @@ from selection import choice
 
 from cgru_cli.errors import CgruError
 from cgru_cli.formats.read_model import read
-from cgru_cli.network.forced_decoding import force_decode
 from cgru_cli.network.keras_model import RecurrentModel
 from cgru_cli.network.network import Network
 from cgru_cli.parameters.structure import Bias, Dropout, Encoder, Normalization

@@ -5,12 +5,12 @@ import pytest
 import tensorflow as tf
 from cases import random_arrays, tiny
 from deep_equations import DeepModel
+from forced import force_decode
 from models import case, log_probabilities, pad_source, pad_target
 from shared_files import fixture_path
 
 from cgru_cli.errors import CgruError
 from cgru_cli.network import quantization
-from cgru_cli.network.forced_decoding import force_decode
 from cgru_cli.network.network import Network
 from cgru_cli.network.quantization import QuantizedProduct
 

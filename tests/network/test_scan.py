@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from cases import random_arrays, tiny
+from forced import force_decode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import double_precision, log_probabilities, pad_source, pad_target, structures
 from selection import choice
 
 from cgru_cli.corpus.dropout import Rates, masks
-from cgru_cli.network.forced_decoding import force_decode
 from cgru_cli.network.network import Network
 from cgru_cli.parameters.structure import (
     WITHOUT_FEEDBACK,

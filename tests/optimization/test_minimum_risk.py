@@ -5,11 +5,11 @@ import pytest
 import runs
 import tensorflow as tf
 from cases import random_arrays, tiny
+from forced import force_decode
 from models import double_precision, log_probabilities, pad_source, pad_target
 
 from cgru_cli.corpus.batches import Batch
 from cgru_cli.formats import read_model
-from cgru_cli.network.forced_decoding import force_decode
 from cgru_cli.network.keras_model import RecurrentModel
 from cgru_cli.network.network import Network
 from cgru_cli.optimization.minimum_risk import MinimumRisk, Sampler, loss

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from cases import random_arrays, tiny
+from forced import force_decode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import EOS, double_precision, pad_source, pad_target, reference, structures
 
 from cgru_cli.corpus.dropout import Rates, masks
-from cgru_cli.network.forced_decoding import force_decode
 from cgru_cli.network.network import Network
 from cgru_cli.network.word_costs import word_costs
 from cgru_cli.optimization.objective import CrossEntropy, Examples, Guide, attention_costs

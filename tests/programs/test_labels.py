@@ -14,6 +14,7 @@ import tensorflow as tf
 from cases import random_arrays
 from click.testing import CliRunner
 from commands import in_process, one_line, write_model
+from forced import force_decode
 from models import forced_scores, pad_source, typed
 from selection import choice
 
@@ -21,7 +22,6 @@ from cgru_cli import Translator
 from cgru_cli.cli import main
 from cgru_cli.errors import CgruError
 from cgru_cli.formats import read_model
-from cgru_cli.network.forced_decoding import force_decode
 from cgru_cli.network.network import Network
 from cgru_cli.parameters.structure import Encoder, Pooling, Type, Unit
 from cgru_cli.search.beam import shrinking_beam

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from cases import random_arrays, tiny
+from forced import force_decode
 from models import double_precision, ladder_oracle, pad_source, pad_target, typed
 from selection import choice
 
-from cgru_cli.network.forced_decoding import force_decode
 from cgru_cli.network.network import Network
 from cgru_cli.parameters.structure import (
     WITHOUT_FEEDBACK,

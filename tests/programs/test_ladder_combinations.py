@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import runs
 import tensorflow as tf
+from forced import force_decode
 from models import log_probabilities, pad_source, pad_target
 
 from cgru_cli.errors import UsageError
 from cgru_cli.formats import read_model, write_model
-from cgru_cli.network.forced_decoding import force_decode
 from cgru_cli.network.network import Network
 from cgru_cli.optimization.objective import Examples
 from cgru_cli.options.model import LABELLING

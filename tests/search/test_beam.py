@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from cases import random_arrays, tiny
+from forced import force_decode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import case, forced_scores, pad_source, structures, text_lines
 from selection import choice
 
 from cgru_cli.corpus.numpy_order import argsort
-from cgru_cli.network.forced_decoding import force_decode
 from cgru_cli.network.network import Network
 from cgru_cli.parameters.program import PROGRAMS, marian_limit
 from cgru_cli.search.beam import shrinking_beam

@@ -14,11 +14,11 @@ import pytest
 import tensorflow as tf
 from cases import tiny
 from deep_equations import DeepModel
+from forced import force_decode
 from hypothesis import strategies as st
 from oracles.labels import LabelModel
 
 from cgru_cli.formats import model_vocabularies, read_model
-from cgru_cli.network.forced_decoding import force_decode
 from cgru_cli.network.network import Network
 from cgru_cli.parameters.names import parameters
 from cgru_cli.parameters.parameter import Dialect

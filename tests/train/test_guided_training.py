@@ -54,8 +54,7 @@ def beside(data):
 def alignment_cost(path, data):
     """The mean of -log attention on the right word, over the words of the dev set, in nats."""
     import tensorflow as tf
-
-    from cgru_cli.network.forced_decoding import force_decode
+    from forced import force_decode
 
     read = read_model.read(str(path))
     network = Network(read.structure, {n: tf.constant(a) for n, a in read.arrays.items()})
