@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ..errors import CgruError
 from ..formats import model_vocabularies
 from ..formats.model import Model
+from ..formats.structure_from_arrays import plain
 from ..parameters.structure import WITHOUT_FEEDBACK, Condition, Structure, Type
 from ..system.terminal import table
 
@@ -73,7 +74,7 @@ def as_text(description: dict, arrays: bool) -> str:
         ("parameters", f"{description['parameters']:,} in {len(description['arrays'])} arrays"),
     ]
     for name, value in description["structure"].items():
-        rows.append((name.replace("_", " "), shown(value)))
+        rows.append((name.replace("_", " "), plain(value)))
     for name, text in (("right_left", "writes"), ("source_reversed", "reads")):
         if description[name]:
             rows.append((text, "from the end"))
@@ -86,11 +87,3 @@ def as_text(description: dict, arrays: bool) -> str:
             shape = " x ".join(map(str, array["shape"]))
             rows.append(("array", f"{array['name']:<24} {shape:<14} {array['symbol']}"))
     return table(rows)
-
-
-def shown(value: object) -> str:
-    if isinstance(value, (tuple, list)):
-        return ", ".join(map(str, value))
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "none" if value is None else str(value)

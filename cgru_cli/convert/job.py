@@ -17,12 +17,13 @@ from ..formats.capabilities import OWN_FORMATS
 from ..formats.loaded_model import LoadedModel
 from ..formats.model import Model
 from ..formats.read_model import read
+from ..formats.structure_from_arrays import plain
 from ..formats.write_model import output_path, write
 from ..options.convert import ConvertOptions
 from ..parameters.structure import Structure
 from ..system import tensorflow_start
 from ..text.vocabulary import Vocabulary
-from .description import as_text, describe, shown
+from .description import as_text, describe
 
 
 def run(model: str, output: str | None, options: ConvertOptions) -> None:
@@ -169,7 +170,7 @@ def _different(one: Structure, other: Structure) -> str:
     for field in dataclasses.fields(Structure):
         a, b = getattr(one, field.name), getattr(other, field.name)
         if a != b:
-            return f"{field.name.replace('_', ' ')} is {shown(b)}, not {shown(a)}"
+            return f"{field.name.replace('_', ' ')} is {plain(b)}, not {plain(a)}"
     return ""
 
 

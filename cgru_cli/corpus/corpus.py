@@ -144,7 +144,11 @@ def encode_corpus(
         manifest = _sealed({"identity": identity, **encoding.description()})
         with atomic_write(cache / MANIFEST) as file:
             file.write(json.dumps(manifest, indent=1).encode())
-        _remove_all_but(cache, {name for name, _ in manifest["files"].values()})
+        kept = {name for name, _ in manifest["files"].values()}
+        for path in cache.iterdir():  # of earlier and interrupted encodings
+            if path.name not in kept and path.suffix in (".ids", ".tmp"):
+                with contextlib.suppress(OSError):
+                    path.unlink()
     written = _open(cache, identity, trusted=True)
     if written is None:
         raise CgruError(f"{cache}: another program changed it; run the command again")
@@ -212,11 +216,3 @@ def _sealed(manifest: dict[str, Any]) -> dict[str, Any]:
     rest = {name: value for name, value in manifest.items() if name != "digest"}
     content = json.dumps(rest, sort_keys=True).encode()
     return {**rest, "digest": hashlib.sha256(content).hexdigest()}
-
-
-def _remove_all_but(cache: Path, names: set[str]) -> None:
-    """Remove files of earlier and interrupted encodings."""
-    for path in cache.iterdir():
-        if path.name not in names and path.suffix in (".ids", ".tmp"):
-            with contextlib.suppress(OSError):
-                path.unlink()

@@ -238,8 +238,8 @@ def compare(path: Path, structure: Structure, settings: ModelSettings, dialect: 
             value, found = value[:1], structure.source_vocabularies[:1]
         if value != found and name not in by_configuration:
             warn(
-                f"{settings.source} says {name.replace('_', ' ')} {_plain(value)}, "
-                f"the arrays say {_plain(found)}: the arrays are right"
+                f"{settings.source} says {name.replace('_', ' ')} {plain(value)}, "
+                f"the arrays say {plain(found)}: the arrays are right"
             )
     stacked = structure.encoder_depth > 1 or structure.decoder_depth > 1
     needed = "encoder" if structure.type.reads_source else "residual"
@@ -250,7 +250,10 @@ def compare(path: Path, structure: Structure, settings: ModelSettings, dialect: 
         )
 
 
-def _plain(value: object) -> str:
-    if isinstance(value, tuple):
+def plain(value: object) -> str:
+    """A value of a structure in a text for people."""
+    if isinstance(value, (tuple, list)):
         return ", ".join(map(str, value))
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else str(value)

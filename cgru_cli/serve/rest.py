@@ -40,7 +40,19 @@ class Rest:
             phrases=options.max_phrases,
             seconds=options.timeout,
         )
-        models = [_description(model) for model in self._service.models.values()]
+        models = [
+            messages.ModelDescription(
+                name=model.name,
+                ensemble=len(model.paths),
+                reads_source=model.reads_source,
+                attention=model.attends,
+                right_to_left=model.right_left,
+                raw_text=model.plan.reading.preprocessing is not None,
+                beam_size=model.plan.settings.beam_size,
+                normalize=model.plan.settings.normalize,
+            )
+            for model in self._service.models.values()
+        ]
         return encoded(messages.ModelsAnswer(models, limits))
 
     async def translate(self, request: Request) -> Response:
@@ -150,7 +162,9 @@ class Rest:
         rest = iter(await answered(request, service, kind, lines))
         listed = []
         for one in found:
-            probability = _probability(model, one, place)
+            # of an ensemble, the geometric mean of the models
+            log_probability = float(one.word_scores[place]) / (sum(model.plan.weights) or 1.0)
+            probability = math.exp(min(0.0, log_probability))
             if len(one.tokens) == place:  # the sentence ends here
                 whole, word = one._replace(alignment=None), None
             elif best := next(rest).hypotheses[:1]:
@@ -188,20 +202,6 @@ def _more(asked: messages.TranslateRequest) -> dict[str, Any]:
     return more
 
 
-def _description(model: ServedModel) -> messages.ModelDescription:
-    """A model as /v1/models lists it, without any path on the server."""
-    return messages.ModelDescription(
-        name=model.name,
-        ensemble=len(model.paths),
-        reads_source=model.reads_source,
-        attention=model.attends,
-        right_to_left=model.right_left,
-        raw_text=model.plan.reading.preprocessing is not None,
-        beam_size=model.plan.settings.beam_size,
-        normalize=model.plan.settings.normalize,
-    )
-
-
 def _line(
     kind: Any, model: ServedModel, one: Translation, asked: messages.TranslateRequest, **more: Any
 ) -> Any:
@@ -234,12 +234,6 @@ def _scored(
     if asked.alignment and one.alignment is not None:
         shown.alignment = [[round(w, 6) for w in row] for row in one.alignment.tolist()]
     return shown
-
-
-def _probability(model: ServedModel, hypothesis: Hypothesis, place: int) -> float:
-    """A word's probability, the geometric mean of the models in an ensemble."""
-    total = sum(model.plan.weights) or 1.0
-    return min(1.0, math.exp(min(0.0, float(hypothesis.word_scores[place]) / total)))
 
 
 def _event(name: str, data: Any) -> bytes:
