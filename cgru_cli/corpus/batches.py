@@ -4,11 +4,9 @@ The batches of an epoch depend only on lengths, settings, seed and epoch, so tha
 the data is the epoch and the number of batches taken from it.
 """
 
-from __future__ import annotations
-
 import bisect
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -127,7 +125,7 @@ class Batch(NamedTuple):
     weights: np.ndarray | tuple[()] = ()  # (B,T) float32, factors of words' costs; (): all 1
     alignment: np.ndarray | tuple[()] = ()  # (B,T,S) float32, see `Alignments.matrix`; (): none
 
-    def first(self, count: int) -> Batch:
+    def first(self, count: int) -> Self:
         """The batch with the first sentences; the others become padding."""
         kept = np.arange(len(self.source)) < count
         source_mask = self.source_mask * kept[:, None]
@@ -138,7 +136,7 @@ class Batch(NamedTuple):
             batch = batch._replace(alignment=self.alignment * kept[:, None, None])
         return batch._replace(sentences=count, words=int(target_mask.sum()))
 
-    def share(self, place: int, count: int) -> Batch:
+    def share(self, place: int, count: int) -> "Batch":
         """Every count-th row from the place-th on, so that all shares have rows of all lengths.
 
         count: a divisor of the number of rows.

@@ -1,7 +1,5 @@
 """Parallel lines, with alignments and weights, encoded into the files of a corpus."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import itertools
@@ -34,13 +32,13 @@ class EncodedPair(NamedTuple):
     points: list  # of its alignment
     weights: list  # of the sentence, or of its target words and EOS
 
-    def cut(self, limit: int) -> EncodedPair:
+    def cut(self, limit: int) -> "EncodedPair":
         """The pair with both sides cut to `limit` words; the weight of EOS stays."""
         points = word_alignments.cut(self.points, len(self.source), len(self.target), limit)
         weights = [*self.weights[:-1][:limit], *self.weights[-1:]]
         return EncodedPair(self.source[:limit], self.target[:limit], points, weights)
 
-    def from_end(self) -> EncodedPair:
+    def from_end(self) -> "EncodedPair":
         """The pair with both sides reversed, alignments and weights too; EOS stays at the end."""
         points = word_alignments.from_end(self.points, len(self.target), len(self.source))
         weights = weights_from_end(self.weights)

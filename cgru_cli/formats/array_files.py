@@ -4,8 +4,6 @@ Headers are read first, so that names and shapes can be checked before any memor
 the arrays.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import math
@@ -15,6 +13,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -47,7 +46,7 @@ class StoredArray:
     turned: bool = False
 
     @classmethod
-    def of(cls, name: str, array: np.ndarray) -> StoredArray:
+    def of(cls, name: str, array: np.ndarray) -> Self:
         """An array that is in memory already."""
         return cls(name, array.shape, array.dtype, lambda: array)
 
@@ -61,14 +60,14 @@ class StoredArray:
         """The size of the content."""
         return math.prod(self.shape) * self.dtype.itemsize
 
-    def transposed(self) -> StoredArray:
+    def transposed(self) -> Self:
         """The transposed array."""
         read = self.read
         return dataclasses.replace(
             self, shape=self.shape[::-1], read=lambda: read().T, turned=not self.turned
         )
 
-    def only_row(self) -> StoredArray:
+    def only_row(self) -> Self:
         """The one row of a matrix of shape (1, N): (N,)."""
         read = self.read
         return dataclasses.replace(self, shape=self.shape[1:], read=lambda: read()[0])

@@ -1,10 +1,9 @@
 """A model as it was read: structure, arrays and configuration."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -37,7 +36,7 @@ class ModelSettings:
     marian_type: str = ""
     values: dict = field(default_factory=dict)  # as read, for writing it back
 
-    def update(self, other: ModelSettings) -> None:
+    def update(self, other: Self) -> None:
         """Add values from another file; values that are known already stay."""
         self.structure = other.structure | self.structure
         self.unsupported += other.unsupported

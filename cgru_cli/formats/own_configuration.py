@@ -4,11 +4,9 @@ The legacy programs ignore it. It states the features that their keys cannot exp
 own files hold every model completely.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, Self, TypedDict
 
 import msgspec
 import numpy as np
@@ -68,7 +66,7 @@ class Own:
     precision: Literal["float32", "int8"] = "float32"
 
     @classmethod
-    def of(cls, values: Any, source: str) -> Own | None:
+    def of(cls, values: Any, source: str) -> Self | None:
         """None without values. Raises CgruError for damaged ones."""
         if values is None:
             return None

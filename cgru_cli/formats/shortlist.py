@@ -5,13 +5,12 @@ Two kinds of files are read: tables of lexical probabilities (`lex.s2t`), which 
 (src/data/shortlist.cpp of marian-dev).
 """
 
-from __future__ import annotations
-
 import io
 import math
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -72,7 +71,7 @@ class Shortlist:
         first: int = 100,
         best: int = 100,
         prune: float = 0.0,
-    ) -> Shortlist:
+    ) -> Self:
         """Read a shortlist for these vocabularies: text or binary, gzipped or not.
 
         Each source word keeps the `best` target words with a probability above `prune`. A binary

@@ -4,8 +4,6 @@ The index maps names to messages `BundleEntryProto`, and the empty name to a `Bu
 (TensorFlow's tensor_bundle.proto). TensorFlow is not needed, and nothing in the files is trusted.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Mapping
@@ -65,7 +63,7 @@ class _Fields(dict[int, list[Any]]):
     def number(self, field: int) -> int:
         return operator.index(self.get(field, [0])[-1])
 
-    def messages(self, field: int) -> list[_Fields]:
+    def messages(self, field: int) -> list["_Fields"]:
         return [_fields(value) for value in self.get(field, [])]
 
 

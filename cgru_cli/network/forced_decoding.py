@@ -1,8 +1,6 @@
 """Forced decoding: the network over given translations, for scoring and training."""
 
-from __future__ import annotations
-
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import tensorflow as tf
 
@@ -25,7 +23,7 @@ class Unrolled(NamedTuple):
             lambda x: tf.transpose(x, [1, 0, 2]), self.recurrence.alignment
         )
 
-    def rows(self, index: tf.Tensor, inverse: tf.Tensor) -> Unrolled:
+    def rows(self, index: tf.Tensor, inverse: tf.Tensor) -> Self:
         """Some positions, side by side: (N,..) each; see `select`."""
         return tf.nest.map_structure(lambda x: select(x, index, inverse), self)
 
@@ -72,7 +70,7 @@ class Words(NamedTuple):
     sentence: tf.Tensor  # (N,) int32: the sentence of each word
 
     @classmethod
-    def of(cls, mask: tf.Tensor) -> Words:
+    def of(cls, mask: tf.Tensor) -> Self:
         """mask: (B,T), 1 at words."""
         flat = tf.reshape(tf.transpose(mask), [-1])
         index = tf.cast(tf.where(flat > 0)[:, 0], tf.int32)

@@ -1,10 +1,8 @@
 """A model of any type as a Keras model; its computation is a `Network`."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import keras
 import numpy as np
@@ -72,7 +70,7 @@ class RecurrentModel(keras.Model):
         return config | {"structure": self.structure.as_dict(), "packed": self.packed}
 
     @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> RecurrentModel:
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Self:
         """A model of `get_config`, initialised. Raises CgruError for a damaged structure."""
         structure = Structure.from_dict(config["structure"], "Keras' configuration")
         return cls(**(config | {"structure": structure}))

@@ -6,10 +6,8 @@ ladder is in a file of its own: the decoders `lm`, `conditioned`, `encdec`, `seq
 and `cgru`; `classifier` and `tagger`, which give labels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import tensorflow as tf
 
@@ -116,7 +114,7 @@ class Network:
         self.embedding_product = layers.product(input_arrays(first), ("decoder/readout/prev/W",))
         self.first_sums = layers.unit(first).sums
 
-    def network(self) -> Network:
+    def network(self) -> Self:
         """This network; a `RecurrentModel` in training has the same method."""
         return self
 

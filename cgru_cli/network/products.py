@@ -1,9 +1,7 @@
 """Matrix products as objects, which the scan of training records and replays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import tensorflow as tf
 
@@ -55,7 +53,7 @@ class Product:
         """Some columns of the matrix, by their places (M',): the tensors for `with_columns`."""
         return [tf.gather(self.matrix, places, axis=1)]
 
-    def with_columns(self, columns: list[tf.Tensor]) -> Product:
+    def with_columns(self, columns: list[tf.Tensor]) -> "Product":
         """The product with the columns that `columns` returned."""
         (matrix,) = columns
         return Product(matrix)
@@ -77,7 +75,7 @@ class Products(NamedTuple):
         groups: list[list[tf.Tensor]],
         product: Callable[[tf.Tensor], Product] = Product,
         masks: list[tf.Tensor | None] | None = None,
-    ) -> Products:
+    ) -> Self:
         """product: makes the product with a matrix (N,M); masks: one per matrix, None for none."""
         widths = [[int(matrix.shape[-1]) for matrix in group] for group in groups]
         matrices = [matrix for group in groups for matrix in group]
@@ -109,12 +107,12 @@ class Products(NamedTuple):
             return [y]
         return tf.split(y, [sum(group) for group in self.widths], axis=-1)
 
-    def at_positions(self) -> Products:
+    def at_positions(self) -> Self:
         """The product for inputs (B,S,N), with each sentence's mask at all its positions."""
         masks = [mask and Fixed(tf.expand_dims(mask.value, 1)) for mask in self.masks]
         return self._replace(masks=masks)
 
-    def for_rows(self, sentence: tf.Tensor | None) -> Products:
+    def for_rows(self, sentence: tf.Tensor | None) -> Self:
         """The product for rows that belong to the sentences (N,); None: each row is a sentence."""
         if sentence is None:
             return self

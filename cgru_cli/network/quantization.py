@@ -6,11 +6,9 @@ the operation, which only its graph optimiser uses. It multiplies unsigned by si
 128 is added to x, and 128 times the sum of each column of W is subtracted from the product.
 """
 
-from __future__ import annotations
-
 import copy
 import functools
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import tensorflow as tf
@@ -49,7 +47,7 @@ class QuantizedProduct(Product):
         self.bias: tf.Tensor | None = None
 
     @classmethod
-    def of(cls, matrix: tf.Tensor, *, bounded: bool) -> QuantizedProduct:
+    def of(cls, matrix: tf.Tensor, *, bounded: bool) -> Self:
         """The product with a matrix (N,M) float32; only its integers are kept."""
         integers, scale = quantized_weights(matrix)
         sums = tf.reduce_sum(tf.cast(integers, tf.int32), axis=0)
@@ -74,11 +72,11 @@ class QuantizedProduct(Product):
             tf.gather(self.moved, places),
         ]
 
-    def with_columns(self, columns: list[tf.Tensor]) -> QuantizedProduct:
+    def with_columns(self, columns: list[tf.Tensor]) -> "QuantizedProduct":
         """See `Product`; the columns change from call to call."""
         return QuantizedProduct(*columns, bounded=self.bounded, constant=False)
 
-    def plus(self, bias: tf.Tensor) -> QuantizedProduct:
+    def plus(self, bias: tf.Tensor) -> Self:
         """x W + b, with b (M,)."""
         other = copy.copy(self)
         other.bias = bias

@@ -10,11 +10,9 @@ where every `Product` returns its result of the forward pass, so that only eleme
 are computed twice. The gradient of a product is dy W^T for its input, and dy, which is stacked.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import tensorflow as tf
 
@@ -101,7 +99,7 @@ class _Loop:
         matrices = [product.matrix for product in self.products]
         return [*matrices, *self.tensors, *tf.nest.flatten((self.carry, self.inputs))]
 
-    def given(self, tensors: Sequence[tf.Tensor]) -> _Loop:
+    def given(self, tensors: Sequence[tf.Tensor]) -> Self:
         """This loop on other tensors, in the order of `differentiated`."""
         tensors = list(tensors)
         matrices = [tensors.pop(0) for _ in self.products]

@@ -4,12 +4,10 @@ A `Structure` and the arrays are all that is needed to compute a model. `names.p
 and shapes of the arrays from it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, Self
 
 from msgspec import Meta
 
@@ -267,7 +265,7 @@ class Structure:
         return values
 
     @classmethod
-    def from_dict(cls, values: object, source: str) -> Structure:
+    def from_dict(cls, values: object, source: str) -> Self:
         """Inverse of `as_dict`. Raises CgruError, naming the source, for anything else."""
         with parsing(source, "does not describe a model"):
             structure = dataclass_from_json(cls, values, source)

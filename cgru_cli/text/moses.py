@@ -1,11 +1,9 @@
 """Moses' tokenizer, punctuation normaliser and truecaser, from sacremoses."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from ..system.versions import installed
 
@@ -57,7 +55,7 @@ class CaseModel:
     known: tuple[str, ...]
 
     @classmethod
-    def learn(cls, lines: Iterable[str]) -> CaseModel:
+    def learn(cls, lines: Iterable[str]) -> Self:
         """Learn from tokenised lines; of equally frequent forms, the first one seen is chosen."""
         learner = sacremoses().MosesTruecaser()
         casing: defaultdict[str, Counter[str]] = defaultdict(Counter)

@@ -4,13 +4,11 @@ Text -> normalised (Unicode normal form, no control characters, single spaces) -
 words -> case -> sub-words. `preprocess.json` holds the settings and the learned models.
 """
 
-from __future__ import annotations
-
 import os
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import msgspec
 
@@ -114,7 +112,7 @@ class Preprocessing:
         self.copying = Copying(settings.copy) if settings.copy else None
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> Preprocessing:
+    def read(cls, path: str | os.PathLike[str]) -> Self:
         """Read a `preprocess.json`, or the one in a folder; raises CgruError for other files."""
         path = os.fspath(path)
         if os.path.isdir(path):
@@ -122,7 +120,7 @@ class Preprocessing:
         return cls.from_json(read_json(path, LARGEST), path)
 
     @classmethod
-    def of_codes(cls, path: str, *, undone: bool) -> Preprocessing:
+    def of_codes(cls, path: str, *, undone: bool) -> Self:
         """Only split words, with a file of subword-nmt codes.
 
         undone: whether to join the output's sub-words. Raises CgruError for a file that cannot be
@@ -135,7 +133,7 @@ class Preprocessing:
         return preprocessing
 
     @classmethod
-    def from_json(cls, values: Any, source: str = FILE) -> Preprocessing:
+    def from_json(cls, values: Any, source: str = FILE) -> Self:
         """The inverse of `as_json`; raises CgruError naming the source and the error."""
         if not isinstance(values, Mapping) or values.get("format") != _FORMAT:
             raise CgruError(f"{source}: not a preprocess.json of cgru prep")

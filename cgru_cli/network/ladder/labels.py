@@ -8,8 +8,6 @@ Training, search and scoring treat the labels as a text of n words. `classifier`
 define the vectors; with a `crf`, a label depends on the previous one.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -70,7 +68,7 @@ class Labeller:
         """The number of labels given so far, 0: (B,1)."""
         return ((tf.zeros_like(memory.vectors[:, 0, :1]),),)
 
-    def cell(self, memory: Labelled, place: Place | None) -> Labelling:
+    def cell(self, memory: Labelled, place: Place | None) -> "Labelling":
         """The cell that gives the next label; without a place, a row is a sentence."""
         sentence = tf.range(tf.shape(memory.count)[0]) if place is None else place.sentence
         return Labelling(memory, sentence)

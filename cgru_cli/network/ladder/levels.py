@@ -4,10 +4,8 @@ The cell of each decoder is a nest of products, biases and constants with a `ste
 it with a row per hypothesis; `scan` runs it over time, and computes its gradient.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import tensorflow as tf
 
@@ -39,7 +37,7 @@ class Levels(NamedTuple):
     nudges: States = ()  # by level, including the first: see `units.nudged`
 
     @classmethod
-    def of(cls, layers: Layers, transitions: Sequence[CellPlace]) -> Levels:
+    def of(cls, layers: Layers, transitions: Sequence[CellPlace]) -> Self:
         """The levels of a structure, and transition cells of the first; none in a shallow model."""
         s = layers.structure
         levels = [layers.reader(high_cells(s, level)) for level in s.high_levels()]
