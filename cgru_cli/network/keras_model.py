@@ -76,24 +76,18 @@ class RecurrentModel(keras.Model):
         return cls(**(config | {"structure": structure}))
 
     def summary(
-        self,
-        line_length: int | None = None,
-        positions: Any = None,
-        print_fn: Callable[[str], object] | None = None,
-        **_more: Any,
+        self, *_: Any, print_fn: Callable[[str], object] | None = None, **_more: Any
     ) -> None:
         """Print each array with its place in the model, its shape and its number of parameters.
 
-        The arguments are those of Keras; only print_fn is used.
+        Of Keras' arguments, only print_fn has an effect.
         """
-        rows = [
-            (row.path.replace("/", "."), row.name, str(row.size(self.structure)), count)
-            for row in parameters(self.structure)
-            for count in [f"{math.prod(row.size(self.structure)):,}"]
-        ]
+        rows = [("array", "name", "shape", "parameters")]
+        for row in parameters(self.structure):
+            size = row.size(self.structure)
+            rows.append((row.path.replace("/", "."), row.name, f"{size}", f"{math.prod(size):,}"))
         title = f"{self.structure.type.value}: {self.count_params():,} parameters"
-        text = table([("array", "name", "shape", "parameters"), *rows]).removesuffix("\n")
-        (print_fn or print)(f"{title}\n{text}")
+        (print_fn or print)(f"{title}\n{table(rows)}".removesuffix("\n"))
 
     def network(self) -> Network:
         """The computation on the variables' current values; it is differentiable.
