@@ -137,8 +137,7 @@ def average(models: Sequence[Model]) -> Model:
     """
     first, *others = models
     for other in others:
-        difference = _different(first.structure, other.structure)
-        if difference:
+        if difference := _different(first.structure, other.structure):
             raise CgruError(f"{other.path} cannot be averaged with {first.path}: {difference}")
     arrays = {}
     for name, array in first.arrays.items():
@@ -179,8 +178,7 @@ def verify(written: Model, read_back: Model) -> None:
 
     Raises CgruError naming the first difference.
     """
-    difference = _different(written.structure, read_back.structure)
-    if difference:
+    if difference := _different(written.structure, read_back.structure):
         raise CgruError(f"{read_back.path}: differs from {written.path}: {difference}")
     for name, array in written.arrays.items():
         other = read_back.arrays[name]

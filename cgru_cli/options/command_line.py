@@ -20,12 +20,11 @@ _BOOLEANS = ("true", "false", "yes", "no", "on", "off")
 class Settings:
     """Values by field of a command's options.
 
-    given: fields that the command line or a configuration file sets, where the others have defaults
-    of the --compat program; typed: those that the command line sets; origins: what set a field, an
-    option as typed or a file and its key; rest: words for click to parse; notes: options without
-    effect, and the reasons; interpolate: whether ${NAME} in paths stands for an environment
-    variable; in_own_names: the options in the names of the --compat program, for a form of its
-    dumps, if it has dumps.
+    given: fields that the command line or a configuration file sets (others have defaults of the
+    --compat program); typed: those of the command line; origins: what set a field, an option as
+    typed or a file and its key; rest: words for click to parse; notes: options without effect, and
+    the reasons; interpolate: whether ${NAME} in paths stands for an environment variable;
+    in_own_names: the options in the names of the --compat program, for a form of its dumps.
     """
 
     values: dict[str, Any] = field(default_factory=dict)

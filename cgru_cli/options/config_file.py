@@ -31,9 +31,8 @@ def settings(file: ConfigFile, options: type, *, relative: bool = False) -> Sett
     """The options that a file sets.
 
     A key is a long name of an option, dashes or underscores alike; null stands for a missing key.
-    relative: whether paths are relative to the file's folder, whatever the file says. Raises
-    CgruError, naming file and key, for keys that are unknown or given twice; values are checked
-    later.
+    relative: paths are relative to the file's folder, whatever the file says. Raises CgruError,
+    naming file and key, for keys that are unknown or given twice; values are checked later.
     """
     known = _known(options)
     path, pairs = file
@@ -42,8 +41,7 @@ def settings(file: ConfigFile, options: type, *, relative: bool = False) -> Sett
     found = Settings(interpolate=is_true(about.get("interpolate-env-vars")))
     seen = set()
     for key, value in pairs.items():
-        plain = _plain(key)
-        if plain in _ABOUT_PATHS:
+        if (plain := _plain(key)) in _ABOUT_PATHS:
             continue
         if plain not in known:
             raise no_such_option(path, key, options)
@@ -109,10 +107,9 @@ def dump(options: Any, names: Collection[str] | None = None) -> str:
 
     values = {}
     for name, flag in _flags(type(options)):
-        if names is not None and name not in names:
-            continue
-        value = getattr(options, name)
-        values[_keys(flag)[0]] = list(value) if isinstance(value, tuple) else value
+        if names is None or name in names:
+            value = getattr(options, name)
+            values[_keys(flag)[0]] = list(value) if isinstance(value, tuple) else value
     flow = None if any(isinstance(value, list) for value in values.values()) else False
     return yaml.safe_dump(
         values, sort_keys=False, allow_unicode=True, default_flow_style=flow, width=math.inf

@@ -128,7 +128,6 @@ def ensemble_weights(
     """
     if not given:
         return (1.0 if sums else 1.0 / len(models),) * len(models)
-    weights = model_weights(given, models)
-    if not any(weights):
+    if not any(weights := model_weights(given, models)):
         raise UsageError("--weights: all are zero")
     return weights

@@ -163,10 +163,8 @@ def shortlist(values: Sequence[str]) -> tuple[str, ShortlistNumbers]:
 
 def alignment(text: str) -> Literal["hard", "soft"] | float:
     """`hard`, `soft`, or the smallest weight to show, above 0 and at most 1."""
-    if text == "hard":
-        return "hard"
-    if text == "soft":
-        return "soft"
+    if text in ("hard", "soft"):
+        return text  # type: ignore[return-value]
     try:
         threshold = plain_number(float, text)
     except ValueError:

@@ -27,10 +27,9 @@ from ..system.lines import lines_of
 from ..system.terminal import tell
 
 # The options that have an effect here.
-_OPTIONS = frozenset(
-    "vocabulary_only compat vocabulary_size quiet config interpolate_env_vars "
-    "relative_paths".split()
-)
+_OPTIONS = """
+    vocabulary_only compat vocabulary_size quiet config interpolate_env_vars relative_paths
+""".split()
 _PYTHON2_SPACES = b" \t\n\r\x0b\x0c"  # what its str.strip() removes
 
 

@@ -14,7 +14,7 @@ def opening(setup: Setup, *, jit: bool, devices: str = "") -> list[str]:
     options, structure = setup.plan.options, setup.model.structure
     line = (
         f"Training {setup.model.parameter_count:,} parameters on {len(setup.corpus):,} pairs "
-        f"({_left_out(setup.corpus)}){_beside(setup.corpus)}, vocabularies "
+        f"{_pairs(setup.corpus)}, vocabularies "
         f"{structure.source_vocabularies} and {structure.target_vocabulary}, "
         f"{'XLA' if jit else 'no XLA'}, {options.precision}{devices and f', {devices}'}"
     )
@@ -32,13 +32,11 @@ def opening(setup: Setup, *, jit: bool, devices: str = "") -> list[str]:
     return [*setup.notes, line]
 
 
-def _left_out(corpus: Corpus) -> str:
-    return ", ".join(f"{count:,} {why}" for why, count in corpus.skipped.items())
-
-
-def _beside(corpus: Corpus) -> str:
+def _pairs(corpus: Corpus) -> str:
+    """Pairs left out or cut, and the alignments and weights of the others."""
     aligned, weights = corpus.alignments, corpus.weights
-    shown = f", {aligned.count:,} points of alignment" if aligned else ""
+    shown = ", ".join(f"{count:,} {why}" for why, count in corpus.skipped.items())
+    shown = f"({shown}), {aligned.count:,} points of alignment" if aligned else f"({shown})"
     if weights:
         shown += ", weighted by words" if weights.by_word else ", weighted by sentences"
     return shown
@@ -57,7 +55,7 @@ def describe(setup: Setup) -> None:
     read = first.source[0, :, 0] if s.type.reads_source else ()
     print(
         *setup.notes,
-        f"pairs: {len(corpus):,} ({_left_out(corpus)}){_beside(corpus)}",
+        f"pairs: {len(corpus):,} {_pairs(corpus)}",
         f"words with EOS: source {source_words:,}, target {target_words:,}",
         f"model: {model.parameter_count:,} parameters; embeddings {s.source_embeddings} and "
         f"{s.target_embedding}, state {s.state}, vocabularies {s.source_vocabularies} and "

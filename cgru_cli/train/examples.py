@@ -72,10 +72,9 @@ class EpochExamples:
         devices: int = 1,
     ):
         self.corpus, self.structure, self.seed = corpus, structure, options.seed
-        self.grid, self.devices = grid, devices
+        self.grid, self.devices, self.sentences = grid, devices, options.mini_batch
         self.dropout = Rates(*(getattr(options, f"dropout_{name}") for name in Rates._fields))
         self.fits = what_fits(options, structure, devices)
-        self.sentences = options.mini_batch
         self.batches = Batches(
             corpus.lengths,
             self.sentences,
@@ -113,16 +112,12 @@ class EpochExamples:
             int(source),
             int(target),
         )
-        rows = len(batch.source)
         widths = {"source": batch.source.shape[1], "target": batch.target.shape[1]}
-        return {
-            name: np.pad(
-                mask,
-                ((0, rows - len(mask)), (0, widths.get(name, mask.shape[1]) - mask.shape[1])),
-                constant_values=1.0,
-            )
-            for name, mask in drawn.items()
-        }
+        padded = {}
+        for name, mask in drawn.items():
+            more = len(batch.source) - len(mask), widths.get(name, mask.shape[1]) - mask.shape[1]
+            padded[name] = np.pad(mask, [(0, count) for count in more], constant_values=1.0)
+        return padded
 
 
 def groups(examples: Iterator[Example], size: int) -> Iterator[list[Example]]:

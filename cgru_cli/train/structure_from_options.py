@@ -108,9 +108,7 @@ def new_structure(
     one_way = kind in (Type.ENCDEC, Type.SEQ2SEQ)
     default = Encoder.UNIDIRECTIONAL if one_way else Encoder.ALTERNATING
     same = {field: getattr(options, name) for name, field in _SAME.items()}
-    normalization = Normalization.NONE
-    if options.layer_normalization:
-        normalization = Normalization(options.normalization_form)
+    form = options.normalization_form if options.layer_normalization else Normalization.NONE
     structure = Structure(
         **same,
         source_vocabularies=tuple(sources),
@@ -119,7 +117,7 @@ def new_structure(
         decoder_base_transition=base,
         encoder=Encoder(options.enc_type or default),
         residual=not options.no_skip,
-        normalization=normalization,
+        normalization=Normalization(form),
         tied_output=options.tied_embeddings or options.tied_embeddings_all,
         shared_embeddings=shared,
         readout_activation=Activation(options.readout_activation),
@@ -201,11 +199,8 @@ def described(structure: Structure) -> dict[str, Any]:
     """The options that describe a structure, by field name: the reverse of `new_structure`."""
     s = structure
     normalized = s.normalization is not Normalization.NONE
-    units = s.encoder_unit, s.decoder_unit
-    if not s.type.reads_source:
-        units = s.decoder_unit, s.decoder_unit
-    elif not s.type.writes_text:
-        units = s.encoder_unit, s.encoder_unit
+    encoder = s.encoder_unit if s.type.reads_source else s.decoder_unit
+    units = encoder, s.decoder_unit if s.type.writes_text else encoder
     cells = [Unit.GRU if unit is Unit.GRU_BEFORE else unit for unit in units]
     values = {name: getattr(s, field) for name, field in _SAME.items()} | {
         "type": s.type,

@@ -65,7 +65,7 @@ def test_alignments_and_weights_of_variants(data, tmp_path):
 def test_variants_of_labels_are_refused(data, tmp_path):
     texts = Texts.of(TrainOptions(), str(data))
     encoding = TextEncoding(read_vocabularies(texts, ()), kind=Type.TAGGER)
-    with pytest.raises(UsageError, match=r"--all-caps-every .* text without labels"):
+    with pytest.raises(UsageError, match=r"--all-caps-every.* text without labels"):
         encode(texts, encoding, TrainOptions(all_caps_every=2), tmp_path)
 
 

@@ -11,7 +11,6 @@ from ...output.picture_style import ABOVE, NO_DATE, STYLE, check_installed
 from ...system.atomic_files import atomic_write
 from .patience import LOWER_IS_BETTER
 
-FORMATS = ("png", "svg")
 _COLOURS = {"training": "C0", "validation": "C1"}
 
 _TITLES = {
@@ -69,7 +68,7 @@ def draw(records: Path, model: Path) -> None:
             axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes[-1].set_xlabel("updates")
         figure.suptitle(model.name)
-        for kind in FORMATS:
+        for kind in ("png", "svg"):
             with atomic_write(model.with_name(f"{model.name}.{kind}")) as file:
                 figure.savefig(file, format=kind, metadata=NO_DATE[kind])
 

@@ -27,12 +27,10 @@ WRITTEN_BY_CGRU = b"# written by cgru\n"  # begins `.progress.yml`, if cgru save
 
 
 class RunFolder:
-    """The paths of a run's files; model: its `.npz`.
+    """The paths of a run's files; model: its `.npz`; keep_as: see --keep-as.
 
-    keep_as: see --keep-as; resumes: whether a run continues an earlier one; marian: whether it may
-    be one of Marian.
-
-    Raises UsageError for a name without a placeholder for the update.
+    resumes: whether a run continues an earlier one; marian: whether it may be one of Marian. Raises
+    UsageError for a name without a placeholder for the update.
     """
 
     def __init__(

@@ -24,12 +24,11 @@ class TrainingLog:
     """Writes lines to standard error and to a file, and records to a file of JSON lines.
 
     Both files are appended to, unbuffered. resumed: the number of updates from which training
-    resumes, 0 for a new one. Records of later updates are dropped, because the new run writes them
-    again, and so are records of that update itself for which `is_before` is false; the log says how
-    many. A partial last line gets a line break in the log and is dropped from the records. Lines go
-    to standard error too unless `quiet`; the progress line is drawn only there, and only on a
-    terminal. valid: another file for the lines of validation. Raises CgruError if a file cannot be
-    written.
+    resumes, 0 for a new one; it drops records of later updates, and those of that update for which
+    `is_before` is false, because the new run writes them again. A partial last line gets a line
+    break in the log and is dropped from the records. Lines go to standard error too unless `quiet`,
+    the progress line only there, and only on a terminal. valid: another file for the lines of
+    validation. Raises CgruError if a file cannot be written.
     """
 
     def __init__(

@@ -96,15 +96,8 @@ def _saved(values: Mapping[str, Any], decay: float) -> SavedRun:
     decays = round(math.log(factor) / math.log(decay)) if 0 < decay < 1 else 0
     patience = SavedPatience(decays, records, values["stalled-max"])
     warmup_from = float(Frequency.parse(values["warmup-start"]).every)
-    return SavedRun(
-        progress=progress,
-        checked=progress,
-        interval=interval,
-        warmup_from=warmup_from,
-        identity={},
-        jit=False,
-        patience=patience,
-    )
+    course = vars(Course(progress, progress, interval, warmup_from=warmup_from))
+    return SavedRun(**course, identity={}, jit=False, patience=patience)
 
 
 def write_progress(
