@@ -131,15 +131,11 @@ def _sets(options: PrepOptions) -> tuple[tuple[str, str, str], ...]:
 
 
 def _pipeline(options: PrepOptions) -> PipelineSettings:
+    same = "unicode normalize_punctuation tokenize escape split_hyphens factors".split()
     return PipelineSettings(
+        **{name: getattr(options, name) for name in same},
         languages=(options.source_lang or "", options.target_lang or ""),
-        unicode=options.unicode,
-        normalize_punctuation=options.normalize_punctuation,
-        tokenize=options.tokenize,
-        escape=options.escape,
-        split_hyphens=options.split_hyphens,
         case="lower" if options.lowercase else "true" if options.truecase else "none",
-        factors=options.factors,
         subwords=options.subwords or "none",
         pieces=options.subwords != "none" and options.vocabulary_format == "json",
         copy=options.copy,

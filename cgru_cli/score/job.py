@@ -105,7 +105,8 @@ def _with_models(
         EnsembleScorer.planned(plan, column, reading, with_alignment=attends) for column in columns
     ]
     if backward:
-        scorers.append(EnsembleScorer.planned(plan, backward, backward_reading, backward=True))
+        given = backward, backward_reading
+        scorers.append(EnsembleScorer.planned(plan, *given, weights=(), backward=True))
     scoring = _Scoring(options, scorers, layout, heatmaps, lengths)
     with heatmaps, LineWriter(options.output) as writer:
         try:

@@ -68,16 +68,12 @@ class TrainingPlan:
             raise UsageError(
                 "--lr-decay: without validation nothing stalls; name another --lr-decay-strategy"
             )
-        cost_type: CostType = "ce-mean-words"
-        if options.minimizes_risk:
-            cost_type = "risk"
-        elif options.cost_type == "ce-mean":
-            cost_type = "cross-entropy"
+        by_words: CostType = "cross-entropy" if options.cost_type == "ce-mean" else "ce-mean-words"
         return cls(
             options,
             metrics,
             Schedule(options),
-            cost_type,
+            "risk" if options.minimizes_risk else by_words,
             logical_epoch,
             after,
             valid=Frequency.parse(options.valid_freq),

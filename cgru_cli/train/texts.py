@@ -61,16 +61,15 @@ class Texts:
         if not targets:
             sources, targets = prepared.sources, prepared.targets
         if not targets:
-            example = (
-                "--train-sets SRC TRG" if options.has_source else "--type lm --train-sets TEXT"
-            )
+            lm = "--type lm --train-sets TEXT"
+            example = "--train-sets SRC TRG" if options.has_source else lm
             raise UsageError(f"name the text: cgru train DATA, or cgru train {example}")
         valid = _text_to_validate_on(options)
         dev, reference = valid or prepared.dev, prepared.reference
-        if valid or options.type in LABELLING:  # labels are compared with those of the dev set
-            reference = None
         if options.valid_reference:
             reference = Path(options.valid_reference)
+        elif valid or options.type in LABELLING:  # labels are compared with those of the dev set
+            reference = None
         if reference and dev is None:
             raise UsageError("--valid-reference: name the text to validate on with --valid-sets")
         preprocessing = prepared.preprocessing

@@ -34,9 +34,8 @@ def place(model: Model, vocabularies: Sequence[Vocabulary], paths: Sequence[str]
     lines = []
     for path, (place_in_model, vocabulary) in zip(paths, embeddings.items(), strict=True):
         name = name_at(place_in_model, structure)
-        table = model.arrays[name].copy()
+        model.arrays[name] = table = model.arrays[name].copy()
         count = _fill(table, vocabulary, Path(path))
-        model.arrays[name] = table
         lines.append(f"{path}: vectors for {count:,} of {vocabulary.size:,} words")
     return lines
 

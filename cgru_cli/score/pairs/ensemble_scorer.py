@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -68,13 +68,11 @@ class EnsembleScorer:
         reading: Reading,
         *,
         with_alignment: bool = False,
-        backward: bool = False,
-        normalize: float | None = None,
-        word_penalty: float = 0.0,
+        **more: Any,
     ) -> EnsembleScorer:
-        """A scorer with these models according to the plan; their arrays move into networks.
+        """A scorer with these models; their arrays move into networks.
 
-        normalize: the plan's, if not given.
+        more: arguments of the constructor in place of the plan's.
         """
         options = plan.options
         scorers = [
@@ -88,15 +86,8 @@ class EnsembleScorer:
             )
             for one in models
         ]
-        return cls(
-            scorers,
-            () if backward else plan.weights,
-            plan.normalize if normalize is None else normalize,
-            word_penalty=word_penalty,
-            with_alignment=with_alignment,
-            backward=backward,
-            options=options,
-        )
+        given = {"weights": plan.weights, "normalize": plan.normalize, **more}
+        return cls(scorers, with_alignment=with_alignment, options=options, **given)
 
     def read(self, source: str, target: str, number: int) -> list[Line]:
         """A pair (counted from 0) as each model reads it.

@@ -48,24 +48,14 @@ class Reporter:
     ) -> None:
         """Report the updates since the last line; rate: that of the next update."""
         progress, interval, kind = course.progress, course.interval, self._plan.cost_type
-        cost, speed, norm = interval.mean_cost(kind), interval.words_per_second, interval.norm
         self.line(course, rate)
-        self.log.record(
-            "train",
-            progress,
-            cost_type=kind,
-            cost=cost,
-            seconds=interval.seconds,
-            words_per_second=speed,
-            gradient_norm=norm,
-            learning_rate=rate,
-        )
+        cost, values = interval.mean_cost(kind), {"words_per_second": interval.words_per_second}
+        values |= {"gradient_norm": interval.norm, "learning_rate": rate}
+        of_costs = {"cost_type": kind, "cost": cost, "seconds": interval.seconds}
+        self.log.record("train", progress, **of_costs, **values)
         if self._board:
-            values = {kind: cost, "words per second": speed, "gradient norm": norm}
-            values["learning rate"] = rate
-            self._board.write(
-                progress.updates, {f"train/{name}": value for name, value in values.items()}
-            )
+            named = {f"train/{name.replace('_', ' ')}": value for name, value in values.items()}
+            self._board.write(progress.updates, {f"train/{kind}": cost, **named})
         if last_batch:
             self.gradients(progress, last_batch)
 
