@@ -31,7 +31,7 @@ def lines(log):
     return [re.sub(r"Cost .* : L", "L", line) for line in found]
 
 
-@pytest.mark.parametrize("name", choice(RUNS, "decay", "batches"))
+@pytest.mark.parametrize("name", choice(RUNS, "decay"))
 def test_marian_and_cgru_train_by_the_same_rates(tmp_path, name):
     if not PYMARIAN.exists():
         pytest.skip("pymarian is not installed")
