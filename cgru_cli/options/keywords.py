@@ -37,6 +37,7 @@ class SearchKeywords(TypedDict, total=False):
     allow_unk: bool
     suppress_unk: bool
     unk_replace: bool
+    prefix_bias: float | None
     copy: Sequence[str]
     markup: str | None
     output_sampling: str | None
@@ -54,7 +55,7 @@ class OfLine(SearchKeywords, total=False):
     """Arguments of `Translator.translate` for one line."""
 
     prefixes: str | Sequence[str] | None
-    constraints: Sequence[str] | None
+    constraints: Sequence[str | Sequence[str]] | None
     avoid: Sequence[str]
 
 
@@ -62,7 +63,7 @@ class OfLines(SearchKeywords, total=False):
     """Arguments of `Translator.translate` for several lines."""
 
     prefixes: Iterable[str | Sequence[str]] | None
-    constraints: Iterable[Sequence[str]] | None
+    constraints: Iterable[Sequence[str | Sequence[str]]] | None
     avoid: Sequence[str]
     progress: Progress
 

@@ -104,6 +104,12 @@ class TranslateOptions(FilterOptions):
         "--force-decode: begin each translation with the words after a tab on its line; a "
         "language model begins with the words of the line"
     )
+    prefix_bias: float | None = search_option(
+        "--prefix-bias B: do not force the beginning given by --force-decode, but give its words a "
+        "share B of the probability as long as the translation follows it",
+        number(above=0, below=1),
+        needs="--force-decode",
+    )
     allow_unk: bool = search_option(
         "--allow-unk: allow the unknown word in translations", excludes="--suppress-unk"
     )
@@ -113,7 +119,7 @@ class TranslateOptions(FilterOptions):
         "--constraints tabs|inline: each line states phrases that its translation must have and, "
         "after an empty field, phrases that it must not have, in fields between tabs after the "
         'source (tabs), or as <n translation="PHRASE">words</n> and <n avoid="PHRASE"/> in the '
-        "source (inline)",
+        "source (inline); || separates phrases of which any will do",
         choice("tabs", "inline", implied="tabs"),
         excludes="--output-sampling",
     )

@@ -45,7 +45,8 @@ class BeamSearch:
         if settings.sampling:
             ranking = Draws(settings, settings.sampling)
         self.ranking = ranking or LogProbability(settings)
-        self.history, self.tracker = History(settings), Tracker()
+        self.history = History(settings)
+        self.tracker = Tracker(soft=settings.prefix_bias is not None)
         self.lattice: Lattice | None = None
         self.rows = Rows.begin(0)
         self.sentences = _Sentences(*[np.zeros(0, int)] * 4)

@@ -3,12 +3,14 @@
 The beam is divided among hypotheses by how much of the required phrases they have: dynamic beam
 allocation, Post and Vilar 2018 ("Fast Lexically Constrained Decoding with Dynamic Beam
 Allocation"), so that a step costs the same for any number of phrases. A translation has a phrase
-if its words follow each other anywhere in it; phrases may overlap.
+if its words follow each other anywhere in it; phrases may overlap. A requirement may have several
+phrases, such as inflections, any of which satisfies it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import itertools
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,23 +24,34 @@ Phrase = tuple[int, ...]  # ids of words
 class Required:
     """The phrases that one translation must have, as automata that read its words.
 
-    A state has a number for each phrase: how many of its first words the translation ends with, or
-    its length once the translation has the phrase.
+    Each requirement is a list of alternatives, one of which the translation must have. A state has
+    a number for each alternative: how many of its first words the translation ends with, or its
+    length once the translation satisfies the requirement.
     """
 
-    def __init__(self, phrases: Sequence[Phrase], once: Collection[int] = ()):
-        """once: words that the translation has at most once, each a phrase by itself."""
-        distinct = dict.fromkeys(phrases)
+    def __init__(self, requirements: Sequence[Sequence[Phrase]], once: Collection[int] = ()):
+        """once: words that the translation has at most once, each a requirement by itself."""
         self.once = frozenset(once)
-        self.phrases = tuple(  # a phrase within another needs no automaton
-            phrase
-            for phrase in distinct
-            if not any(phrase != other and _within(phrase, other) for other in distinct)
-        )
-        self.lengths = tuple(map(len, self.phrases))
+        # a phrase that contains another alternative of its requirement adds nothing
+        shortest = [
+            [p for p in some if not any(p != other and _within(other, p) for other in some)]
+            for some in requirements
+        ]
+        distinct = {frozenset(some): dict.fromkeys(some) for some in shortest}.values()
+        # nor does a requirement that another one satisfies need automata
+        kept = [
+            tuple(some)
+            for some in distinct
+            if not any(some is not other and _satisfies(other, some) for other in distinct)
+        ]
+        self.phrases = tuple(phrase for some in kept for phrase in some)
+        ends = list(itertools.accumulate(map(len, kept), initial=0))
+        self._groups = [slice(*ends) for ends in itertools.pairwise(ends)]
+        self._lengths = tuple(map(len, self.phrases))
         self._borders = tuple(map(_borders, self.phrases))
         self.start = (0,) * len(self.phrases)
         self.words = frozenset(word for phrase in self.phrases for word in phrase)
+        self.most = sum(max(self._lengths[group]) for group in self._groups)  # words met at the end
 
     def spent(self, state: tuple[int, ...]) -> list[int]:
         """The words of `once` that the translation has."""
@@ -55,23 +68,43 @@ class Required:
         pairs = zip(self.phrases, state, strict=True)
         if word not in self.words:
             return tuple(place if place == len(phrase) else 0 for phrase, place in pairs)
-        return tuple(
+        after = tuple(
             _place_after(phrase, borders, place, word)
             for (phrase, place), borders in zip(pairs, self._borders, strict=True)
         )
+        for group in self._groups:
+            sizes = self._lengths[group]
+            if any(place == size for place, size in zip(after[group], sizes, strict=True)):
+                after = (*after[: group.start], *sizes, *after[group.stop :])
+        return after
+
+    def met(self, state: tuple[int, ...]) -> int:
+        """The number of words of the required phrases that a translation has, up to `most`."""
+        return sum(max(state[group]) for group in self._groups)
 
     def next_words(self, state: tuple[int, ...]) -> list[int]:
-        """The next word of each missing phrase."""
+        """The next word of each alternative of the missing phrases."""
         return [p[place] for p, place in zip(self.phrases, state, strict=True) if place < len(p)]
 
     def missing(self, state: tuple[int, ...]) -> int:
         """The number of words, without EOS, that suffice to complete a translation.
 
-        It is that of the missing phrases one after the other; phrases that overlap may need fewer.
+        It is that of the shortest missing phrases one after the other, the first of which may have
+        begun; phrases that overlap may need fewer.
         """
-        pairs = zip(state, self.lengths, strict=True)
-        unmet = [(length, place) for place, length in pairs if place < length]
-        return sum(n for n, _ in unmet) - max((place for _, place in unmet), default=0)
+        total = begun = 0
+        for group in self._groups:
+            sizes = self._lengths[group]
+            left = min(size - place for size, place in zip(sizes, state[group], strict=True))
+            if left:
+                total += min(sizes)
+                begun = max(begun, min(sizes) - left)
+        return total - begun
+
+
+def _satisfies(others: Iterable[Phrase], some: Collection[Phrase]) -> bool:
+    """Whether a translation with any of the others has one of some phrases as well."""
+    return all(any(_within(phrase, other) for phrase in some) for other in others)
 
 
 def _within(phrase: Phrase, other: Phrase) -> bool:
@@ -129,7 +162,10 @@ class Constraints:
 
     @classmethod
     def of(
-        cls, required: Sequence[Phrase], avoided: Sequence[Phrase], once: Collection[int] = ()
+        cls,
+        required: Sequence[Sequence[Phrase]],
+        avoided: Sequence[Phrase],
+        once: Collection[int] = (),
     ) -> Constraints | None:
         """None without any phrase. once: see `Required`."""
         return cls(Required(required, once), Avoided(avoided)) if required or avoided else None
@@ -147,16 +183,20 @@ class Asked(NamedTuple):
 
     words: np.ndarray  # (R,X) int32: words to score besides the best; -1 if a row asks for fewer
     banned: list[list[int]]  # words of each row that must not be next
-    forced: np.ndarray  # (R,) int32: the only next word allowed, -1 if there are others
+    forced: np.ndarray  # (R,) int32: the next word of the prefix, -1 if there is none
 
 
 class Tracker:
     """The constraints of all sentences of a search, and the progress of each live hypothesis.
 
-    Without constraints and prefixes it changes nothing.
+    Without constraints and prefixes it changes nothing. A soft prefix asks for its words as long as
+    the hypothesis has followed it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, soft: bool = False) -> None:
+        self._soft = soft
+        self._forced: np.ndarray = np.zeros(0, np.int32)  # the prefixes' words of the last step
+        self.follows: np.ndarray = np.zeros(0, bool)  # (R,) rows that have not left their prefix
         self.prefixes: list[Sequence[int]] = []  # of each sentence
         self.constraints: list[Constraints | None] = []  # of each sentence
         self.progress: list[Progress | None] = []  # of each row
@@ -171,6 +211,7 @@ class Tracker:
         constraints = constraints or [None] * count
         self.prefixes += prefixes or [()] * count
         self.constraints += constraints
+        self.follows = np.append(self.follows, np.ones(count, bool))
         self.progress += [Progress(c.required.start, ()) if c else None for c in constraints]
 
     @property
@@ -181,32 +222,36 @@ class Tracker:
     def asked(self, sentences: np.ndarray, steps: np.ndarray) -> Asked | None:
         """The words that rows (R,) ask for next; None if no row asks for one.
 
-        steps: (R,) words of each row so far. A prefix overrides the other constraints.
+        steps: (R,) words of each row so far. A forced prefix overrides the other constraints.
         """
-        forced = self._forced(sentences, steps)
+        forced = self._prefix_words(sentences, steps)
+        self._forced = forced.copy()
         if self.idle and (forced < 0).all():
             return None
         wanted: list[list[int]] = [[int(word)] if word >= 0 else [] for word in forced]
         banned: list[list[int]] = [[] for _ in wanted]
         for row, progress in enumerate(self.progress):
             constraints = self.constraints[sentences[row]]
-            if constraints and progress and forced[row] < 0:
-                wanted[row] = constraints.required.next_words(progress.state)
+            if constraints and progress and (forced[row] < 0 or self._soft):
+                missing = constraints.required.next_words(progress.state)
+                wanted[row] += missing
                 banned[row] = constraints.avoided.words(progress.last)
                 banned[row] += constraints.required.spent(progress.state)
-                if wanted[row]:
+                if missing:
                     banned[row].append(EOS_ID)
+                if forced[row] in banned[row]:
+                    forced[row] = -1
         words = np.full((len(wanted), max(map(len, wanted))), -1, np.int32)
         for row, some in enumerate(wanted):
             words[row, : len(some)] = some
         return Asked(words, banned, forced)
 
-    def _forced(self, sentences: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """The next word of each row's prefix, -1 after its end: (R,) int32."""
+    def _prefix_words(self, sentences: np.ndarray, steps: np.ndarray) -> np.ndarray:
+        """The next word of each row's prefix, -1 after its end or once left: (R,) int32."""
         forced = np.full(len(sentences), -1, np.int32)
         if any(self.prefixes):
             for row, (sentence, step) in enumerate(zip(sentences, steps, strict=True)):
-                if step < len(self.prefixes[sentence]):
+                if step < len(self.prefixes[sentence]) and self.follows[row]:
                     forced[row] = self.prefixes[sentence][step]
         return forced
 
@@ -264,15 +309,17 @@ class Tracker:
                 state = required.after(before, int(words[row, place]))
                 missing = required.missing(state)
                 if not missing or missing + 1 <= left:  # with EOS
-                    bank = banks.setdefault(sum(state), [])
+                    bank = banks.setdefault(required.met(state), [])
                     bank.append((-float(totals[row, place]), int(row), int(place)))
         sizes = {number: len(bank) for number, bank in banks.items()}
-        shares = allocation(capacity, sum(required.lengths), sizes)
+        shares = allocation(capacity, required.most, sizes)
         best = [one for number, bank in banks.items() for one in sorted(bank)[: shares[number]]]
         return [(row, place) for _, row, place in sorted(best)]
 
     def advance(self, sentences: np.ndarray, parents: np.ndarray, words: np.ndarray) -> None:
         """Take a step: the new rows (R,) of these sentences add words to these parents."""
+        wanted = self._forced[parents]
+        self.follows = self.follows[parents] & ((wanted < 0) | (wanted == words))
         if self.idle:
             self.progress = [None] * len(words)
             return
@@ -289,6 +336,7 @@ class Tracker:
 
     def take(self, kept: np.ndarray) -> None:
         """Keep some rows: (R,) bool."""
+        self.follows = self.follows[kept]
         self.progress = [p for p, keep in zip(self.progress, kept, strict=True) if keep]
 
 

@@ -75,20 +75,29 @@ def expand(
 ) -> Expansion:
     """The words that may follow each row, with log-probability -inf where they must not.
 
-    count: see `Lattice.expand`; asked: words that constraints and prefixes ask for.
+    count: see `Lattice.expand`; asked: words that constraints and prefixes ask for. With a bias b,
+    the probability of a prefix's word is b + (1 - b) p, that of others (1 - b) p: the biased
+    decoding of CTranslate2.
     """
     live = (rows.sentence, rows.parent, rows.previous)
     expansion = lattice.expand(*live, count, settings.with_alignment, asked)
-    words = expansion.words
+    words, log_probs, bias = expansion.words, expansion.log_probs, settings.prefix_bias
     banned = words == (-1 if settings.unk is None else settings.unk)
     if asked is not None:
         forced = asked.forced[:, None]
-        banned = np.where(forced >= 0, words != forced, banned)
+        if bias is None:
+            banned = np.where(forced >= 0, words != forced, banned)
+        else:
+            log_probs = np.where(banned, -np.inf, log_probs)
+            mixed = np.log1p(-bias) + log_probs
+            mixed = np.where(words == forced, np.logaddexp(mixed, np.log(bias)), mixed)
+            log_probs = np.where(forced >= 0, mixed, log_probs).astype(np.float32)
+            banned &= words != forced
         if count is not None:  # a word asked for that is among the best counts there
             for column in range(words.shape[1] - asked.words.shape[1], words.shape[1]):
                 again = words[:, :column] == words[:, column, None]
                 banned[:, column] |= again.any(axis=1)
-    return expansion._replace(log_probs=np.where(banned, np.float32(-np.inf), expansion.log_probs))
+    return expansion._replace(log_probs=np.where(banned, np.float32(-np.inf), log_probs))
 
 
 class SearchResult(NamedTuple):

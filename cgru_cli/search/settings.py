@@ -32,7 +32,8 @@ class SearchSettings:
     unk: the word never to produce, None where it is allowed; best_only: stop as soon as the best
     hypothesis is certain; with_alignment: keep the attention; sampling: draw `beam_size`
     translations in place of a beam; utility: rank those found by their expected chrf or bleu, as
-    `translate.expected_utility` does.
+    `translate.expected_utility` does; prefix_bias: the share of a prefix's word in the distribution
+    over the next word, None to force it.
     """
 
     beam_size: int = 5
@@ -43,6 +44,7 @@ class SearchSettings:
     with_alignment: bool = False
     sampling: Sampling | None = None
     utility: str | None = None
+    prefix_bias: float | None = None
 
     def total(self, score: Any, length: Any) -> Any:
         """The score by which hypotheses are ranked, as numbers or arrays of them.

@@ -51,9 +51,16 @@ class TranslateRequest(ModelRequest, frozen=True, kw_only=True):
         list[str | list[str]] | None,
         about("the beginning of each translation, as text or as the model's words; one per text"),
     ] = None
+    prefix_bias: Annotated[
+        Annotated[float, Meta(gt=0, lt=1)] | None,
+        about("share of the probability that words of prefixes get, instead of being forced"),
+    ] = None
     constraints: Annotated[
-        list[list[str]] | None,
-        about("phrases that each translation must contain; one list per text"),
+        list[list[str | list[str]]] | None,
+        about(
+            "phrases that each translation must contain; one list per text, in which a list of "
+            "phrases stands for any of them"
+        ),
     ] = None
     avoid: Annotated[list[str], about("phrases that no translation may contain")] = []
     output_sampling: Annotated[

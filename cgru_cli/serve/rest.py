@@ -21,7 +21,7 @@ from .served_model import SearchOptions, ServedModel
 from .service import Service
 from .work import Kind, Line, Pair, Refusal
 
-_MORE = ("output_sampling", "seed", "mbr", "mbr_utility", "mbr_n_best")
+_MORE = ("output_sampling", "seed", "mbr", "mbr_utility", "mbr_n_best", "prefix_bias")
 
 
 class Rest:
@@ -121,7 +121,7 @@ class Rest:
             for text, prefix, required in zip(asked.texts, prefixes, constraints, strict=True)
         ]
         for number, line in enumerate(lines, 1):
-            if (phrases := len(line.required) + len(line.avoided)) > most:
+            if (phrases := len(line.phrases)) > most:
                 raise Refusal(413, f"line {number}: {phrases} phrases; this server takes {most}")
         return lines
 
@@ -199,6 +199,8 @@ def _more(asked: messages.TranslateRequest) -> dict[str, Any]:
     more = {name: value for name in _MORE if (value := getattr(asked, name)) is not None}
     if more and (asked.constraints or asked.avoid):
         more["constraints"] = "tabs"
+    if more:
+        more["force_decode"] = asked.prefixes is not None
     return more
 
 

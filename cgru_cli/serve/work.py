@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..errors import CgruError
 from ..score.pairs.ensemble_scorer import ScoredPair
+from ..translate.phrases import Requirement, alternatives
 from ..translate.results import Translation
 from .served_model import ServedModel
 
@@ -47,14 +48,20 @@ class Line(NamedTuple):
     text: str
     prefix: str | Sequence[str] = ""
     next_only: bool = False
-    required: Sequence[str] = ()
+    required: Sequence[Requirement] = ()
     avoided: Sequence[str] = ()
 
     @property
     def texts(self) -> list[str]:
         """Everything that the client sent for this line."""
         prefix = self.prefix if isinstance(self.prefix, str) else " ".join(self.prefix)
-        return [self.text, prefix, *self.required, *self.avoided]
+        return [self.text, prefix, *self.phrases]
+
+    @property
+    def phrases(self) -> list[str]:
+        """The required phrases, with all their alternatives, and the avoided ones."""
+        required = [phrase for one in self.required for phrase in alternatives(one)]
+        return [*required, *self.avoided]
 
 
 class Pair(NamedTuple):

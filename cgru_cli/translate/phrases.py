@@ -14,8 +14,12 @@ from ..text.source_words import BEGINS
 _MARK = re.compile(
     r'<(?P<name>\w+)(?P<attributes>(?:\s+\w+="[^"]*")+)\s*(?:/>|>(?P<text>.*?)</(?P=name)>)'
 )
+_OR = re.compile(r"(?<!\\)\|\|")  # between alternatives; a backslash before | keeps it
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 LARGEST = 1 << 26  # bytes of a file of phrases
+
+
+Requirement = str | Sequence[str]  # a phrase, or alternatives, any of which satisfies it
 
 
 class Fields(NamedTuple):
@@ -23,15 +27,21 @@ class Fields(NamedTuple):
 
     source: str
     beginning: str | Sequence[str] = ""  # of its translation; text, or words of the model
-    required: Sequence[str] = ()
+    required: Sequence[Requirement] = ()
     avoided: Sequence[str] = ()
+
+
+def alternatives(requirement: Requirement) -> Sequence[str]:
+    """The phrases of which any satisfies a requirement."""
+    return [requirement] if isinstance(requirement, str) else requirement
 
 
 def split_line(line: str, number: int, form: str | None, force_decode: bool) -> Fields:
     """Split a line (counted from 0): `source [TAB beginning]`, and phrases in one of two forms.
 
     tabs: more fields with required phrases and, after an empty field, avoided ones. inline: markup
-    in the source, `<n translation="PHRASE">words</n>` as in Moses, and `<n avoid="PHRASE"/>`.
+    in the source, `<n translation="PHRASE">words</n>` as in Moses, and `<n avoid="PHRASE"/>`. In
+    both, `||` separates alternatives, as in Moses, and `\\|` is a `|` of a phrase.
     Raises CgruError, naming the line, for an invalid mark.
     """
     source, *fields = line.split("\t") if form == "tabs" else line.split("\t", int(force_decode))
@@ -39,26 +49,33 @@ def split_line(line: str, number: int, form: str | None, force_decode: bool) -> 
     if form == "inline":
         return _unmarked(source, number)._replace(beginning=beginning)
     empty = fields.index("") if "" in fields else len(fields)
-    return Fields(source, beginning, fields[:empty], [field for field in fields[empty:] if field])
+    avoided = [phrase for field in fields[empty:] for phrase in _phrases(field)]
+    return Fields(source, beginning, [*map(_phrases, fields[:empty])], avoided)
+
+
+def _phrases(text: str) -> list[str]:
+    """The alternatives in a field or mark."""
+    return [one.replace("\\|", "|") for one in _OR.split(text) if one.strip()]
 
 
 def _unmarked(source: str, number: int) -> Fields:
-    required: list[str] = []
+    required: list[Requirement] = []
     avoided: list[str] = []
-    into = {"translation": required, "avoid": avoided}
 
     def words(mark: re.Match[str]) -> str:
         attributes = _ATTRIBUTE.findall(mark["attributes"])
-        if not any(name in into for name, _ in attributes):
+        if not any(name in ("translation", "avoid") for name, _ in attributes):
             return mark[0]  # part of the text
         for name, phrase in attributes:
-            if name not in into or "||" in phrase:
+            if name == "translation":
+                required.append(_phrases(phrase))
+            elif name == "avoid":
+                avoided.extend(_phrases(phrase))
+            else:
                 raise CgruError(
                     f'line {number + 1}: {name}="{phrase}" in <{mark["name"]}>: a mark has '
-                    'translation="PHRASE" or avoid="PHRASE", one phrase each'
+                    'translation="PHRASE" or avoid="PHRASE"'
                 )
-            if phrase.strip():
-                into[name].append(phrase)
         return mark["text"] or ""
 
     return Fields(_MARK.sub(words, source), "", required, avoided)
@@ -84,18 +101,26 @@ class Phrases:
         ids = tuple(target.encode(words[::-1] if self._model.right_left else words))
         return None if target.unk_id in ids else ids
 
-    def required(self, phrases: Sequence[str], number: int) -> list[tuple[int, ...]]:
-        """The ids of required phrases. Raises CgruError, naming the line, for unknown words."""
+    def required(
+        self, requirements: Sequence[Requirement], number: int
+    ) -> list[list[tuple[int, ...]]]:
+        """The ids of the alternatives of each requirement, except those that cannot be written.
+
+        Raises CgruError, naming the line, where none can: a word of each is unknown.
+        """
         required = []
-        for phrase in phrases:
-            ids = self.ids(phrase, number)
-            if ids is None:
+        for one in requirements:
+            phrases = alternatives(one)
+            ids = [self.ids(phrase, number) for phrase in phrases]
+            if ids and not any(one is not None for one in ids):
+                shown = " or ".join(map(repr, phrases))
                 raise CgruError(
-                    f"line {number + 1}: required phrase {phrase!r}: {self._model.target.path} "
+                    f"line {number + 1}: required phrase {shown}: {self._model.target.path} "
                     "lacks a word of it; is it split into sub-words (--bpe)?"
                 )
-            required += [ids] if ids else []
-        return required
+            if () not in ids:  # an empty phrase is always there
+                required.append([one for one in ids if one])
+        return [some for some in required if some]
 
     def avoided(self, phrases: Sequence[str], number: int) -> list[tuple[int, ...]]:
         """The ids of avoided phrases, except phrases that the model cannot write anyway."""
@@ -117,15 +142,23 @@ class Phrases:
         return avoided
 
 
-def check_consistent(
-    required: Sequence[tuple[int, ...]], avoided: Sequence[tuple[int, ...]], number: int
-) -> None:
-    """Raises CgruError, naming line `number`, if a required phrase contains an avoided one."""
+def consistent(
+    required: Sequence[Sequence[tuple[int, ...]]], avoided: Sequence[tuple[int, ...]], number: int
+) -> list[list[tuple[int, ...]]]:
+    """The alternatives of each requirement that contain no avoided phrase.
+
+    Raises CgruError, naming line `number`, if a requirement has none.
+    """
     forbidden = set(avoided)
-    for phrase in required:
+
+    def allowed(phrase: tuple[int, ...]) -> bool:
         parts = (phrase[i:j] for i in range(len(phrase)) for j in range(i + 1, len(phrase) + 1))
-        if any(part in forbidden for part in parts):
-            raise CgruError(
-                f"line {number + 1}: a required phrase contains an avoided one; no translation "
-                "can have both"
-            )
+        return not any(part in forbidden for part in parts)
+
+    kept = [[*filter(allowed, phrases)] for phrases in required]
+    if not all(kept):
+        raise CgruError(
+            f"line {number + 1}: a required phrase contains an avoided one; no translation "
+            "can have both"
+        )
+    return kept

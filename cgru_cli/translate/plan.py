@@ -92,6 +92,7 @@ class SearchPlan:
             with_alignment=bool(attends),
             sampling=sampling,
             utility=options.mbr_utility if options.mbr else None,
+            prefix_bias=options.prefix_bias,
         )
         self.channel: NoisyChannel | None = None
         if base and base.channel:

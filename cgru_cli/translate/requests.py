@@ -12,7 +12,7 @@ from ..parameters.structure import Type
 from ..text.copying import PLACEHOLDERS, Span
 from ..text.markup import Markup
 from ..text.source_words import prepared
-from .phrases import Fields, Phrases, check_consistent, split_line
+from .phrases import Fields, Phrases, alternatives, consistent, split_line
 from .plan import SearchPlan
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class RequestReader:
             fields._replace(
                 source=source,
                 beginning=masked(begun) if isinstance(begun, str) else begun,
-                required=[masked(phrase) for phrase in fields.required],
+                required=[[*map(masked, alternatives(one))] for one in fields.required],
             ),
             copied,
             others,
@@ -159,18 +159,17 @@ class RequestReader:
         from ..search.constraints import Constraints
 
         once, absent = self._placeholders[:copied], self._placeholders[copied:]
-        must = [*self._phrases.required(fields.required, number), *((word,) for word in once)]
+        must = self._phrases.required(fields.required, number)
+        must += [[(word,)] for word in once]
         for span in others:
             within = span.start > 0 and fields.source[span.start - 1] != " "
             if ids := self._phrases.ids(span.text, number, within=within):
-                must.append(ids)
+                must.append([ids])
             else:
                 warn(f"line {number + 1}: the vocabulary lacks a part of {span.text!r}")
         must_not = [*self._avoided, *self._phrases.avoided(fields.avoided, number)]
         must_not += [(word,) for word in absent]
-        if must and must_not:
-            check_consistent(must, must_not, number)
-        return Constraints.of(must, must_not, once)
+        return Constraints.of(consistent(must, must_not, number), must_not, once)
 
     def prefix(self, begun: str | Sequence[str], number: int) -> list[int]:
         """The ids of the words that the translation of a line (counted from 0) begins with.

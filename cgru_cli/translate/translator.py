@@ -27,7 +27,7 @@ from ..system import tensorflow_start
 from ..system.terminal import Progress, counting
 from ..system.windows import in_order, sizes
 from .line_search import LineSearch
-from .phrases import Fields
+from .phrases import Fields, Requirement
 from .plan import SearchPlan
 
 _NOTHING = Hypothesis((), False, -math.inf, -math.inf)
@@ -121,9 +121,10 @@ class Translator:
         One line (str) gives one result, a list gives a list, and an iterator an iterator, which
         yields results in order as they get ready. n_best: a list of up to so many translations of
         each line, the best first. prefixes: the beginning of each translation, as text or words.
-        constraints: for each line, the phrases that its translation must contain. avoid: phrases
-        that no translation may contain. progress: True to count lines on standard error, or a
-        function of the number of lines done. options: for this call only.
+        constraints: for each line, the phrases that its translation must contain; a list of phrases
+        stands for any of them. avoid: phrases that no translation may contain. progress: True to
+        count lines on standard error, or a function of the number of lines done. options: for this
+        call only.
 
         An empty line gives an empty translation. Where no hypothesis is finished, the translation
         is empty and its score is -inf. Raises UsageError for invalid arguments; CgruError, naming
@@ -226,7 +227,13 @@ def _fields(
             if not isinstance(value, list | tuple):
                 kind = type(value).__name__
                 raise UsageError(f"line {number}: {name}: a list is expected, not {kind}")
-            texts = [one_text(f"line {number}: {name}", text) for text in value]
+            what = f"line {number}: {name}"
+            texts: list[Requirement] = [
+                [one_text(what, phrase) for phrase in text]
+                if name == "constraints" and isinstance(text, list | tuple)
+                else one_text(what, text)
+                for text in value
+            ]
             place = {"prefixes": "beginning", "constraints": "required"}[name]
             fields = fields._replace(**{place: texts})  # type: ignore[arg-type]
         yield fields

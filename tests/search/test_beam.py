@@ -343,6 +343,61 @@ def test_an_endless_beam_finds_all_translations_with_a_prefix():
         check_exhaustive(found, scored, every)
 
 
+def biased(source, begun, bias, unk=None):
+    """`every_translation` with a soft prefix, by hand: {words: (word scores, the model's sum)}."""
+    result = {}
+    for words, (scores, sums) in every_translation((small_network(0),), (1.0,), source).items():
+        mixed, follows = [], True
+        for t, (word, score) in enumerate(zip(words, scores, strict=True)):
+            p = 0.0 if word == unk else math.exp(score)
+            if follows and t < len(begun):
+                follows = word == begun[t]
+                p = (1 - bias) * p + bias * follows
+            mixed.append(p)
+        if min(mixed) > 0:
+            result[words] = np.log(mixed), sums
+    return result
+
+
+@pytest.mark.parametrize("bias", [0.01, 0.3, 0.95])
+@pytest.mark.parametrize("beginnings", [BEGINNINGS, ((4, 4, 1), (3,), ())])
+def test_a_soft_prefix_shares_the_distribution_until_it_is_left(bias, beginnings):
+    sources = [list(s) for s in SOURCES]
+
+    def found_by(beam):
+        settings = SearchSettings(beam, 1.0, unk=4, prefix_bias=bias)
+        return settings, run(
+            shrinking_beam, small_decoder(0), sources, LONGEST, settings, prefixes=beginnings
+        )
+
+    every, lists = found_by(V**LONGEST)
+    _, greedy = found_by(1)
+    for source, begun, found, (one,) in zip(SOURCES, beginnings, lists, greedy, strict=True):
+        scored = biased(source, begun, bias, unk=4)
+        check_exhaustive(found, scored, every)
+        best = ()
+        while (not best or best[-1]) and len(best) < LONGEST:  # the most probable word each time
+            some = [(s[: len(best) + 1].sum(), w[: len(best) + 1]) for w, (s, _) in scored.items()
+                    if w[: len(best)] == best and len(w) > len(best)]  # fmt: skip
+            best = max(some)[1]
+        assert tuple(one.words.tolist()) == best
+
+
+@pytest.mark.parametrize("asked", [{}, {"top": 2}])
+def test_samples_follow_a_soft_prefix_by_its_share(asked):
+    source, begun = SOURCES[0], (2, 3)
+    (found,) = draw(
+        small_decoder(0), [list(source)], Sampling(seed=2, **asked), beam=4000, prefixes=[begun],
+        prefix_bias=0.4,
+    )  # fmt: skip
+    expected = {words: math.exp(s.sum()) for words, (s, _) in biased(source, begun, 0.4).items()}
+    assert sum(expected.values()) == pytest.approx(1, abs=1e-5)
+    if not asked:
+        check_frequencies(found, expected)
+    else:
+        assert sum(tuple(one.words[:2].tolist()) == begun for one in found) > 0.2 * len(found)
+
+
 def test_a_forced_word_may_be_unknown():
     settings = SearchSettings(beam_size=2, unk=4)
     ((first, *_),) = run(

@@ -130,7 +130,7 @@ def test_narrow_beam_equals_plain_python(beam, candidates, unk):
 
 
 def test_required_words_are_always_candidates():
-    constraints = [Constraints.of([(3, 3)], [])] * len(SOURCES)
+    constraints = [Constraints.of([[(3, 3)]], [])] * len(SOURCES)
     for results in searched(4, 1, constraints=constraints):
         assert results
         for result in results:

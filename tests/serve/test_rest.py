@@ -82,6 +82,7 @@ def test_samples_and_minimum_bayes_risk_are_those_of_the_translator(web, model_p
         {"output_sampling": "nucleus 0.8", "seed": 4},
         {"mbr": 6, "mbr_utility": "bleu", "seed": 4},
         {"mbr": 6, "mbr_n_best": True},
+        {"prefixes": ["D@@ E"] * len(TEXTS), "prefix_bias": 0.5},
     ):
         found = posted(web, "/v1/translate", texts=TEXTS, **asked, n_best=3)
         for shown, listed in zip(
@@ -102,7 +103,11 @@ def test_prefixes_begin_translations(web):
 
 
 def test_constraints_are_those_of_the_translator(web, model_path):
-    asked = {"texts": ["a b", "c"], "constraints": [["E", "D@@ C"], []], "avoid": ["F", "A A"]}
+    asked = {
+        "texts": ["a b", "c"],
+        "constraints": [["E", ["D@@ C", "C"]], []],
+        "avoid": ["F"],
+    }
     found = posted(web, "/v1/translate", **asked, n_best=3)
     same = Translator(model_path, beam_size=3, translation_maxlen=8)
     lists = same.translate(
@@ -113,7 +118,7 @@ def test_constraints_are_those_of_the_translator(web, model_path):
         assert [words for words, _ in own] == [list(one.tokens) for one in listed]
         assert [total for _, total in own] == pytest.approx([one.total for one in listed], abs=1e-4)
     words = [one["words"] for one in found["translations"][0]["hypotheses"]]
-    assert words and all("E" in one and "D@@ C" in " ".join(one) for one in words)
+    assert words and all("E" in one and "C" in one for one in words)
     free = posted(web, "/v1/translate", texts=["a b", "c"])
     assert free == posted(web, "/v1/translate", texts=["a b", "c"], constraints=[[], []])
 
@@ -173,6 +178,8 @@ def test_models_and_limits_are_listed(web):
         (b'{"texts": ["a"], "mbr": 25}', 400, ["mbr 25: this server allows 1 to 24"]),
         (b'{"texts": ["a"], "mbr": 2, "beam_size": 2}', 400, ["mbr and beam_size exclude"]),
         (b'{"texts": ["a"], "mbr_utility": "bleu"}', 400, ["mbr_utility needs mbr"]),
+        (b'{"texts": ["a"], "prefix_bias": 0.5}', 400, ["prefix_bias needs prefixes"]),
+        (b'{"texts": ["a"], "prefix_bias": 1}', 400, ["prefix_bias: expected float < 1"]),
         (
             b'{"texts": ["a"], "output_sampling": "full", "constraints": [["A"]]}',
             400,
@@ -189,6 +196,7 @@ def test_models_and_limits_are_listed(web):
         (b'{"texts": ["a"], "constraints": [["Z"]]}', 422, ["line 1", "'Z'", "lacks a word"]),
         (b'{"texts": ["a"], "constraints": [["A"]], "avoid": ["A"]}', 422, ["line 1", "avoided"]),
         (b'{"texts": ["a"], "constraints": [["A"]], "avoid": ["B", "C", "E", "F"]}', 413, ["5 ph"]),
+        (b'{"texts": ["a"], "constraints": [[["A", "B", "C", "D", "E"]]]}', 413, ["5 phrases"]),
         (b'{"texts": ["a"], "avoid": ["' + b"a" * 61 + b'"]}', 413, ["61 characters"]),
         (
             b'{"texts": ["a"], "constraints": [["' + b"a " * 20 + b'", "' + b"b " * 20 + b'"]]}',

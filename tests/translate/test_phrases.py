@@ -11,7 +11,7 @@ from cgru_cli.formats.loaded_model import LoadedModel, Reading
 from cgru_cli.formats.model import Model
 from cgru_cli.parameters.structure import Structure
 from cgru_cli.text.vocabulary import Vocabulary
-from cgru_cli.translate.phrases import Fields, Phrases, check_consistent, split_line
+from cgru_cli.translate.phrases import Fields, Phrases, consistent, split_line
 
 WORDS = ["eos", "UNK", "A", "B", "C@@", "D"]
 
@@ -35,12 +35,15 @@ def phrases(**settings):
     ("line", "force_decode", "expected"),
     [
         ("a b", False, Fields("a b", "", [], [])),
-        ("a b\tX\tY Z", False, Fields("a b", "", ["X", "Y Z"], [])),
-        ("a\tX\t\tY\tZ", False, Fields("a", "", ["X"], ["Y", "Z"])),
+        ("a b\tX\tY Z", False, Fields("a b", "", [["X"], ["Y Z"]], [])),
+        ("a\tX\t\tY\tZ", False, Fields("a", "", [["X"]], ["Y", "Z"])),
         ("a\t\tY", False, Fields("a", "", [], ["Y"])),
-        ("a\tX\t", False, Fields("a", "", ["X"], [])),
-        ("a\tbegin\tX\t\tY", True, Fields("a", "begin", ["X"], ["Y"])),
-        ("a\t\tX", True, Fields("a", "", ["X"], [])),
+        ("a\tX\t", False, Fields("a", "", [["X"]], [])),
+        ("a\tbegin\tX\t\tY", True, Fields("a", "begin", [["X"]], ["Y"])),
+        ("a\tX Y||Z ||\tW", False, Fields("a", "", [["X Y", "Z "], ["W"]], [])),
+        ("a\t\tX||Y", False, Fields("a", "", [], ["X", "Y"])),
+        (r"a" "\tx\\|\\|y\tz\\|||w|", False, Fields("a", "", [["x||y"], ["z|", "w|"]], [])),
+        ("a\t\tX", True, Fields("a", "", [["X"]], [])),
         ("a", True, Fields("a", "", [], [])),
     ],
 )
@@ -53,11 +56,15 @@ def test_fields_between_tabs(line, force_decode, expected):
     [
         (
             'das <n translation="X Y">kleine Haus</n> da',
-            Fields("das kleine Haus da", "", ["X Y"], []),
+            Fields("das kleine Haus da", "", [["X Y"]], []),
         ),
-        ('<n translation="X">a</n> <np translation="Y">b</np>', Fields("a b", "", ["X", "Y"], [])),
+        ('<n translation="X||Y">a</n>', Fields("a", "", [["X", "Y"]], [])),
+        (
+            '<n translation="X">a</n> <np translation="Y">b</np>',
+            Fields("a b", "", [["X"], ["Y"]], []),
+        ),
         ('a<x avoid="Y"/> b', Fields("a b", "", [], ["Y"])),
-        ('<n translation="X" avoid="Y">a</n>', Fields("a", "", ["X"], ["Y"])),
+        ('<n translation="X" avoid="Y">a</n>', Fields("a", "", [["X"]], ["Y"])),
         ('<a href="X">b</a> <unk> 1 < 2', Fields('<a href="X">b</a> <unk> 1 < 2', "", [], [])),
         ("a\tb", Fields("a\tb", "", [], [])),
     ],
@@ -74,15 +81,18 @@ def test_a_line_without_marks_stays_as_it_is(line):
     assert split_line(line, 0, None, False) == Fields(line, "", [], [])
 
 
-@pytest.mark.parametrize("mark", ['translation="a||b"', 'translation="a" prob="0.5"'])
-def test_unsupported_marks_of_moses_are_refused(mark):
-    with pytest.raises(CgruError, match=r"line 3: .*one phrase each"):
-        split_line(f"a <n {mark}>b</n>", 2, "inline", False)
+def test_unsupported_marks_of_moses_are_refused():
+    with pytest.raises(CgruError, match=r'line 3: prob="0.5" in <n>: a mark has translation='):
+        split_line('a <n translation="a||b" prob="0.5">b</n>', 2, "inline", False)
 
 
 def test_phrases_are_words_of_the_vocabulary_in_the_order_of_writing():
-    assert phrases().required(["A B", "D"], 0) == [(2, 3), (5,)]
-    assert phrases(right_left=True).required(["A B", "D"], 0) == [(3, 2), (5,)]
+    assert phrases().required(["A B", ["D"]], 0) == [[(2, 3)], [(5,)]]
+    assert phrases(right_left=True).required(["A B", "D"], 0) == [[(3, 2)], [(5,)]]
+    # alternatives that cannot be written are left out; an empty one is always there
+    assert phrases().required([["D", "A E", "A B"], ["A", ""], []], 0) == [[(5,), (2, 3)]]
+    with pytest.raises(CgruError, match=r"line 5: required phrase 'E' or 'A E': .*lacks a word"):
+        phrases().required([["E", "A E"]], 4)
     with pytest.raises(CgruError, match=r"line 5: required phrase 'A E': .*lacks a word"):
         phrases().required(["B", "A E"], 4)
     assert phrases().avoided(["A E", "C@@ D"], 4) == [(4, 5)]  # the first cannot be written
@@ -100,6 +110,7 @@ def test_a_file_of_avoided_phrases(tmp_path, capsys):
 
 
 def test_contradicting_phrases_are_refused():
-    check_consistent([(1, 2, 3)], [(1, 3), (4,)], 0)
+    assert consistent([[(1, 2, 3)]], [(1, 3), (4,)], 0) == [[(1, 2, 3)]]
+    assert consistent([[(1, 2, 3), (3,)]], [(2, 3)], 0) == [[(3,)]]
     with pytest.raises(CgruError, match="line 2: a required phrase contains an avoided one"):
-        check_consistent([(1, 2, 3)], [(2, 3)], 1)
+        consistent([[(1,)], [(1, 2, 3)]], [(2, 3)], 1)

@@ -102,10 +102,19 @@ def test_n_best_widens_the_beam(translator):
 def test_prefixes_and_phrases(translator):
     begun = translator.translate("a b", prefixes="D@@ E")
     assert list(begun.tokens[:2]) == ["D@@", "E"]
+    soft = translator.translate("a b", prefixes="D@@ E", prefix_bias=0.999999)
+    assert list(soft.tokens[:2]) == ["D@@", "E"] and soft.word_scores[0] > begun.word_scores[0]
+    soft = translator.translate("a b", prefixes="D@@ E", prefix_bias=1e-9)
+    assert list(soft.tokens[:6]) == list(translator.translate("a b").tokens)
+    with pytest.raises(UsageError, match="prefix_bias needs prefixes"):
+        translator.translate("a b", prefix_bias=0.5)
     one, other = translator.translate(["a b", "c"], prefixes=[["F", "F"], ""])
     assert list(one.tokens[:2]) == ["F", "F"] and other.text == translator.translate("c").text
     one, other = translator.translate(["a b", "c"], constraints=[["D@@ C"], []], beam_size=8)
     assert "D@@ C" in " ".join(one.tokens)
+    for some in (["B B", "D@@ C"], ("D@@ C", "never written", "B B")):  # any of them
+        words = " ".join(translator.translate("a b", constraints=[some], beam_size=8).tokens)
+        assert ("B B" in words) + ("D@@ C" in words) == 1
     free = translator.translate("a b").tokens
     assert free[0] not in translator.translate("a b", avoid=[free[0]]).tokens
 
@@ -145,6 +154,8 @@ def test_invalid_arguments_are_usage_errors(path, translator, scorer, tmp_path):
         (lambda: translator.translate(["a", "b"], prefixes=["A"]), "prefixes: there are 1, fewer"),
         (lambda: translator.translate(["a"], prefixes=["A", ""]), "prefixes: there are more"),
         (lambda: translator.translate(["a"], constraints=["A"]), "line 1: constraints: a list is"),
+        (lambda: translator.translate("a", constraints=[["A", 5]]),
+         "line 1: constraints: text is expected, not int"),
         (lambda: translator.translate("a", avoid="A"), "avoid: a list or an iterator"),
         (lambda: translator.translate("a", constraints=["A"], output_sampling="full"),
          "constraints and output_sampling exclude each other"),
