@@ -44,17 +44,17 @@ class GradientNorms(NamedTuple):
     def to_json(self, count: int) -> dict[str, Any]:
         """For the log, with six digits; count: the divisor of the cost."""
 
-        def short(norms: list[float]) -> list[float]:
-            return [float(f"{norm:.6g}") for norm in norms]
+        def short(norm: float) -> float:
+            return float(f"{norm:.6g}")
 
         parameters = {name: norm / count for name, norm in self.parameters.items()}
         return {
             "cost": self.cost / count,
             "norm": math.hypot(*parameters.values()),
-            "parameters": dict(zip(parameters, short(list(parameters.values())), strict=True)),
-            "states": {name: short(norms) for name, norms in self.states.items()},
+            "parameters": {name: short(norm) for name, norm in parameters.items()},
+            "states": {name: [*map(short, norms)] for name, norms in self.states.items()},
             "last_word_cost": self.last_word_cost,
-            "last_word": {name: short(norms) for name, norms in self.last_word.items()},
+            "last_word": {name: [*map(short, norms)] for name, norms in self.last_word.items()},
         }
 
 

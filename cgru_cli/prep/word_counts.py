@@ -39,10 +39,8 @@ class WordCounts:
             return self._counts.items()
         runs = [_read(path) for path in self._runs]
         merged = heapq.merge(*runs, sorted(self._counts.items()))
-        return (
-            (word, sum(count for _, count in group))
-            for word, group in groupby(merged, key=lambda item: item[0])
-        )
+        groups = groupby(merged, key=lambda item: item[0])
+        return ((word, sum(count for _, count in group)) for word, group in groups)
 
 
 def _read(path: Path) -> Iterator[tuple[str, int]]:

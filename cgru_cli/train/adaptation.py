@@ -45,8 +45,7 @@ def prior(model: Model, path: str) -> dict[str, np.ndarray]:
     given = read_model.read(path).arrays
     shapes = {row.name: row.size(model.structure) for row in model.parameters()}
     for name, shape in shapes.items():
-        own = given[name].shape if name in given else "missing"
-        if own != shape:
+        if (own := given[name].shape if name in given else "missing") != shape:
             raise CgruError(
                 f"{path}: {name}: {own}, but the model in training has {shape}; a prior must have "
                 "the same structure"

@@ -52,15 +52,9 @@ class TextEncoding:
         preprocessing: Preprocessing | None = None,
     ) -> TextEncoding:
         """The encoding of a model's text."""
-        structure, settings = model.structure, model.settings
-        return cls(
-            vocabularies,
-            structure.type,
-            structure.condition_size,
-            settings.right_left,
-            settings.source_reversed,
-            preprocessing,
-        )
+        s, settings = model.structure, model.settings
+        directions = settings.right_left, settings.source_reversed
+        return cls(vocabularies, s.type, s.condition_size, *directions, preprocessing)
 
     @property
     def target(self) -> Vocabulary:

@@ -34,7 +34,6 @@ class Example(NamedTuple):
     masks: Mapping[str, np.ndarray]
 
     def share(self, place: int, count: int) -> Example:
-        """See `Batch.share`."""
         if count == 1:
             return self
         masks = {name: mask[place::count] for name, mask in self.masks.items()}

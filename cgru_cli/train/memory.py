@@ -47,9 +47,7 @@ def memory_of_batch(structure: Structure, sentences: int, source: int, target: i
     s = structure
     levels = s.encoder_depth * s.encoder_transition
     cells = s.decoder_base_transition + (s.decoder_depth - 1) * s.decoder_high_transition
-    words = target * ((8 * cells + 4) * s.state + 4 * s.target_embedding)
-    if not s.type.writes_text:  # the readout is not counted
-        words = 0
+    words = target * ((8 * cells + 4) * s.state + 4 * s.target_embedding) * s.type.writes_text
     positions = source * (9 * levels * s.state + 2 * s.context + sum(s.source_embeddings))
     kept = (words + positions) * (1 if s.normalization is Normalization.NONE else 1.5)
     attention = 3 * source * s.context  # of one step

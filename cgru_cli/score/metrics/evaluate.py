@@ -27,11 +27,10 @@ def evaluate(
     UsageError for invalid arguments, CgruError for labels that do not fit their references.
     """
     with in_python():
-        texts = [
-            one if isinstance(one, Hypothesis) else one_text("hypotheses", one)
+        lines = [
+            one.text if isinstance(one, Hypothesis) else one_text("hypotheses", one)
             for one in iterated("hypotheses", hypotheses)
         ]
-        lines = [one.text if isinstance(one, Hypothesis) else one for one in texts]
         given = list(iterated("references", references))
         columns = [given] if all(isinstance(one, str) for one in given) else [*map(list, given)]
         for column in columns:

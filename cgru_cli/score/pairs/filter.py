@@ -55,5 +55,4 @@ class PairFilter:
         return f"{pair.source}\t{pair.target}\t{score}\t{number + 1}\n"
 
     def report(self, quiet: bool) -> None:
-        """Report how many pairs were kept."""
         tell(f"{self._kept:,} of {self._pairs:,} pairs kept", quiet)

@@ -27,7 +27,6 @@ class Summary:
         self._pairs = 0
 
     def add(self, scored: Sequence[Hypothesis]) -> None:
-        """Add a pair, scored by each column."""
         self._costs -= [hypothesis.score for hypothesis in scored]
         self._words += self._ends
         self._words += np.array([len(hypothesis.tokens) for hypothesis in scored])
