@@ -72,20 +72,20 @@ def alignment_cost(path, data):
 
 def test_guided_attention_resumes_exactly(data, tmp_path):
     guided, plain, parts = (tmp_path / name / "m.npz" for name in ("guided", "plain", "parts"))
-    result = trained(data, "-m", guided, *ATTENTIVE, *LONG, *beside(data))
+    result = trained(data, "-m", guided, *SIZES, *LONG, *beside(data))
     points = sum(len(line.split()) for line in (data / "train.src").read_text().splitlines())
     assert f", {points} points of alignment, weighted by sentences, " in result.messages
-    trained(data, "-m", plain, *ATTENTIVE, *LONG, *beside(data)[4:])
+    trained(data, "-m", plain, *SIZES, *LONG, *beside(data)[4:])
     assert alignment_cost(guided, data) < 0.7 * alignment_cost(plain, data)
 
-    trained(data, "-m", parts, *ATTENTIVE, *LONG, *beside(data), "--after", "13u")
-    trained(data, "-m", parts, *ATTENTIVE, *LONG, *beside(data))
+    trained(data, "-m", parts, *SIZES, *LONG, *beside(data), "--after", "13u")
+    trained(data, "-m", parts, *SIZES, *LONG, *beside(data))
     assert parts.read_bytes() == guided.read_bytes()
 
-    refused = train(data, "-m", parts, *ATTENTIVE, *LONG, *beside(data)[:4])
+    refused = train(data, "-m", parts, *SIZES, *LONG, *beside(data)[:4])
     assert refused.code == 1
     assert "other options or data: weights was " in refused.error and ", is none" in refused.error
-    refused = train(data, "-m", plain, *ATTENTIVE, *LONG, *beside(data))
+    refused = train(data, "-m", plain, *SIZES, *LONG, *beside(data))
     assert "other options or data: alignments was none, is " in refused.error
 
 
