@@ -273,11 +273,9 @@ def defaults(command: str, program: str = "") -> dict[str, str]:
     stated = cgru.commands[command]
     assert isinstance(stated, Command)
     with stated.make_context(command, ["--compat", program] if program else []) as context:
-        options = stated.made(context)
-    return {
-        name: shown_default(getattr(options, name))
-        for name, _ in statements(stated.options).items()
-    }
+        names = statements(stated.options)
+        options = stated.options(**{name: context.params[name] for name in names})
+    return {name: shown_default(getattr(options, name)) for name in names}
 
 
 def _defaults_in_force(programs: Sequence[str]) -> str:
