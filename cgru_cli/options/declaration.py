@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 from collections.abc import Callable, Mapping
@@ -91,9 +92,14 @@ def frequency(default: str | None) -> dict[str, Any]:
     return read_by(one_frequency, default=default)
 
 
-def same(options: type, name: str) -> Any:
-    """A dataclass field for an option of another command, as declared there."""
+def same(options: type, name: str, *, excludes: tuple[str, ...] | None = None) -> Any:
+    """A dataclass field for an option of another command, as declared there.
+
+    excludes: the options that it excludes here, where some of the others do not exist.
+    """
     stated, default = statements(options)[name]
+    if excludes is not None:
+        stated = dataclasses.replace(stated, excludes=excludes)
     return field(default=default, metadata={"flag": stated})
 
 

@@ -53,8 +53,10 @@ class ServeOptions(ConfiguredOptions):
     translation_maxlen: int | None = same(TranslateOptions, "translation_maxlen")
     allow_unk: bool = same(TranslateOptions, "allow_unk")
     suppress_unk: bool = same(TranslateOptions, "suppress_unk")
-    markup: str | None = same(TranslateOptions, "markup")
-    copy: tuple[str, ...] = same(TranslateOptions, "copy")
+    markup: str | None = same(
+        TranslateOptions, "markup", excludes=("--no-spm-decode", "--no-spm-encode")
+    )
+    copy: tuple[str, ...] = same(TranslateOptions, "copy", excludes=())
     shortlist: tuple[str, ...] = same(TranslateOptions, "shortlist")
     alignment: str | None = same(TranslateOptions, "alignment")
     unk_replace: bool = same(TranslateOptions, "unk_replace")

@@ -3,6 +3,7 @@
 import pytest
 from cases import random_arrays
 from commands import vocabulary
+from commands import write_model as write_nematus_model
 from models import typed
 from serving import Silent, loaded
 
@@ -65,6 +66,20 @@ def test_an_empty_line_gets_a_label(tmp_path):
     by_command = [best.text for best in Translator(str(path), **more).translate(texts)]
     assert [outcomes[text].hypotheses[0].text for text in texts] == by_command
     assert all(label in ("A", "B", "C") for label in by_command)
+
+
+def test_marks_and_copied_spans_are_those_of_the_command(tmp_path):
+    words = ["eos", "UNK", "a", "b", "⟦1⟧"]
+    path = write_nematus_model(tmp_path, source=words, target=words)
+    more = {"beam_size": 2, "translation_maxlen": 8, "copy": ("number",), "markup": "html"}
+    texts = ["a <b>12</b> b", "<hr/>", "b &lt; a 7"]
+    (served,) = loaded(path, **more).values()
+    searching = Searching(served)
+    searching.submit(*texts)
+    outcomes = searching.finish()
+    found = [outcomes[text].hypotheses[0].text for text in texts]
+    assert found == [one.text for one in Translator(path, **more).translate(texts)]
+    assert "12" in found[0] and "<b>" in found[0] and found[1] == "<hr/>" and "7" in found[2]
 
 
 def test_an_empty_line_is_translated_without_a_search(model):
