@@ -71,14 +71,18 @@ def test_the_small_form_prints_the_same_kinds_of_lines(folder):
 
 @pytest.mark.exhaustive  # trains for two minutes
 def test_the_page_shows_what_the_commands_print(folder):
+    """Apart from other hypotheses and greedy search, which differ from training to training."""
     for code, shown in blocks():
         printed = run(code, folder)
-        if not shown or "--after 1000u\n" in code:  # the log: its times differ
+        if not shown or "--after 1000u\n" in code or "greedy" in code:
             continue
         if "python recipes" in code or "cgru prep" in code or "--dry-run" in code:
             assert printed == shown
             continue
-        form, expected = ([float(x.replace(",", "")) for x in NUMBER.findall(text)]
-                          for text in (printed, shown))  # fmt: skip
+        if "--n-best" in code:
+            printed, shown = (text.splitlines()[0] for text in (printed, shown))
         assert NUMBER.sub("N", printed) == NUMBER.sub("N", shown)
-        assert form == pytest.approx(expected, rel=0.03, abs=0.1)
+        found, expected = (
+            [float(x.replace(",", "")) for x in NUMBER.findall(text)] for text in (printed, shown)
+        )
+        assert found == pytest.approx(expected, rel=0.03, abs=2)
