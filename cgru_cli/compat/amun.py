@@ -10,13 +10,8 @@ from ..system.structured_files import LARGEST_CONFIGURATION, read_bytes
 from .dl4mt import settle_vocabularies
 from .fields import Fields
 from .marian import cpu_threads, device
-from .rows import Option, Values, negated, no_effect, refused, row, rows, switched
-
-
-def _longest(values: tuple[str, ...]) -> Values:
-    """0 is no limit."""
-    return {"max_length": values[-1] if values[-1] != "0" else str(10**6)}
-
+from .row import Option
+from .rows import computed, negated, no_effect, refused, row, rows, switched
 
 TRANSLATE = (
     *rows(
@@ -39,7 +34,7 @@ TRANSLATE = (
         "--return-nematus-alignment",
         switched("alignment", "soft", alignment_format="nematus"),
     ),
-    row("--max-length N = 500", Option("max_length", _longest)),
+    row("--max-length N = 500", computed("max_length", lambda v: v if v != "0" else str(10**6))),
     row("-n --normalize", switched("normalize", "1")),
     row("--dump-config", switched("dump_config", "full")),
     *no_effect(

@@ -10,7 +10,7 @@ from ..errors import CgruError
 from ..options import config_file
 from ..options.config_file import ConfigFile
 from .fields import Fields, Given
-from .rows import Takes, as_typed
+from .row import Takes, as_typed
 from .tables import Table, own, table
 
 # Keys that Marian writes into its own files and that are no command-line options.

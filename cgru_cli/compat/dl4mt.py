@@ -11,7 +11,8 @@ import dataclasses
 from ..errors import UsageError
 from . import nematus
 from .fields import Fields
-from .rows import Row, no_effect, refused, row, rows, switched
+from .row import Row
+from .rows import no_effect, refused, row, rows, switched
 
 TRANSLATE_ARGUMENTS = ("model", "source_vocabularies", "target_vocabulary", "input", "output")
 TRANSLATE = (
@@ -30,20 +31,11 @@ RESCORE = (
 )
 
 # Defaults of `nmt.train` that are not those of Nematus' Theano version.
-_DEFAULTS = {
-    "dim_word": "100",
-    "dispFreq": "100",
-    "clip_c": "-1",
-    "lrate": "0.01",
-    "n_words_src": "100000",
-    "n_words": "100000",
-    "optimizer": "rmsprop",
-    "batch_size": "16",
-    "valid_batch_size": "16",
-    "validFreq": "1000",
-    "saveFreq": "1000",
-    "maxibatch_size": "20",
-}
+_DEFAULTS = dict(
+    one.split("=")
+    for one in "dim_word=100 dispFreq=100 clip_c=-1 lrate=0.01 n_words_src=100000 n_words=100000 "
+    "optimizer=rmsprop batch_size=16 valid_batch_size=16 validFreq=1000 saveFreq=1000".split()
+)
 
 
 def train() -> list[Row]:

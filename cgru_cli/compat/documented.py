@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..options.flags import flag, statements
-from .rows import Alias, Checked, NoEffect, Refused, Row, each
+from .row import Alias, Checked, NoEffect, Refused, Row
+from .rows import each
 from .tables import table
 from .translation import default_of
 
@@ -78,11 +79,9 @@ _REMARKS = {
     "lrate": "in DL4MT and Nematus on Theano without effect on rmsprop (0.0001) and adadelta (1)",
 }
 _WITHOUT_EFFECT = {
-    "gradient_aggregation_steps": "each device computes its part of a batch at once",
     "input_types": "an input has one sequence of words per line",
     "maxi_batch_sort": "pairs are sorted by length",
     "sample_way": "candidates are sampled, as by randomly_sample",
-    "valid_translation_maxlen": "translations of the validation text have 200 words at most",
 }
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..errors import BadValue, CgruError, UsageError
 from ..options.command_line import Settings
 from ..system.plain_numbers import plain_number
-from .rows import Alias, Checked, NoEffect, Refused, Row, Takes, is_true
+from .row import Alias, Checked, NoEffect, Refused, Row, Takes, is_true
 
 if TYPE_CHECKING:
     from .tables import Table

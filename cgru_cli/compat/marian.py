@@ -8,20 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from .rows import (
-    Alias,
-    Checked,
-    NoEffect,
-    Option,
-    Refused,
-    Values,
-    negated,
-    no_effect,
-    one_of,
-    refused,
-    row,
-    rows,
-)
+from .row import Alias, Checked, NoEffect, Option, Refused, Values
+from .rows import negated, no_effect, one_of, refused, row, rows
 
 TRANSFORMER = "a recurrent model has no transformer layers"
 STREAMS = "an input has one sequence of words per line"
@@ -60,10 +48,6 @@ def _sequences(values: tuple[str, ...]) -> Refused | NoEffect:
     return Refused(f"{other[0]}: {STREAMS}") if other else NoEffect("every input is a sequence")
 
 
-def _sizes(values: tuple[str, ...]) -> Values:
-    return {"dim_vocabs": () if values == ("[]",) else values}
-
-
 # Edinburgh's deep RNN of WMT 2017 and its training.
 BEST_DEEP = Alias(
     """
@@ -78,7 +62,10 @@ BEST_DEEP = Alias(
 # Options that describe the model: its structure in training, else compared with the model.
 STRUCTURE = (
     row("--type X = amun", one_of("type", TYPES, "cgru has no such recurrent model")),
-    row("--dim-vocabs N... = 0 0", Option("dim_vocabs", _sizes)),
+    row(
+        "--dim-vocabs N... = 0 0",
+        Option("dim_vocabs", lambda v: {"dim_vocabs": () if v == ("[]",) else v}),
+    ),
     row("--enc-type X = bidirectional", one_of("enc_type", ENCODERS, "cgru has no such encoder")),
     row("--enc-cell X = gru", one_of("enc_cell", CELLS, "cgru has no such cell")),
     row("--dec-cell X = gru", one_of("dec_cell", CELLS, "cgru has no such cell")),

@@ -4,36 +4,13 @@ from __future__ import annotations
 
 from ..errors import UsageError
 from .fields import Fields
-from .marian import (
-    COMPARED,
-    GENERAL,
-    OTHER_MODELS,
-    cpu_threads,
-    device,
-    precision,
-)
-from .rows import (
-    Option,
-    Refused,
-    Values,
-    always,
-    counts_eos,
-    is_true,
-    no_effect,
-    refused,
-    row,
-    rows,
-    switched,
-)
+from .marian import COMPARED, GENERAL, OTHER_MODELS, cpu_threads, device, precision
+from .row import Option, Refused, Values, is_true
+from .rows import always, computed, counts_eos, no_effect, refused, row, rows, switched
 
 QUANTISED = "use --precision int8, which quantises a float32 model at the start"
 TYPES = "products are float32, bfloat16 or int8, as --precision says"
 UNCUT = str(10**6)  # words: longer than any line
-
-
-def _alignment(values: tuple[str, ...]) -> Values:
-    """Marian's word for hard alignments is 1 as well."""
-    return {"alignment": "hard" if values[-1] in ("1", "1.0") else values[-1]}
 
 
 def _half(values: tuple[str, ...]) -> Values | Refused:
@@ -44,21 +21,13 @@ def _precision(values: tuple[str, ...]) -> Values | Refused:
     return Refused(TYPES) if values[0] == "float16" else precision(values)
 
 
-def _input(values: tuple[str, ...]) -> Values:
-    return {"input": () if values == ("stdin",) else values}
-
-
-def _output(values: tuple[str, ...]) -> Values:
-    return {} if values[-1] == "stdout" else {"output": values[-1]}
-
-
 def _gemm(values: tuple[str, ...]) -> Values | Refused:
     return {} if values[-1] == "float32" else Refused(QUANTISED)
 
 
-def _summary(values: tuple[str, ...]) -> Values:
+def _summary(value: str) -> str:
     """Marian computes ce-rescore as cross-entropy."""
-    return {"summary": values[-1].replace("ce-rescore", "cross-entropy")}
+    return value.replace("ce-rescore", "cross-entropy")
 
 
 def _sampling(values: tuple[str, ...]) -> Values:
@@ -73,8 +42,8 @@ def _sampling(values: tuple[str, ...]) -> Values:
 _COMMON = (
     *GENERAL,
     *COMPARED,
-    row("-o --output FILE = stdout", Option("output", _output)),
-    row("--alignment [1]", Option("alignment", _alignment)),
+    row("-o --output FILE = stdout", computed("output", lambda v: None if v == "stdout" else v)),
+    row("--alignment [1]", computed("alignment", lambda v: "hard" if v in ("1", "1.0") else v)),
     *rows("-v --vocabs FILE... -> vocabularies, --quiet-translation -> quiet, --word-scores"),
     *rows("--tsv, --tsv-fields --tsv-size N = 0"),
     row("--max-length N = 1000", counts_eos("max_length")),
@@ -112,7 +81,10 @@ DECODER = (
         --weights X...
         """
     ),
-    row("-i --input FILE... = stdin", Option("input", _input)),
+    row(
+        "-i --input FILE... = stdin",
+        Option("input", lambda v: {"input": () if v == ("stdin",) else v}),
+    ),
     row("--shortlist FILE...", "shortlist", only_first=True),
     row("--output-sampling [full 1.0]...", Option("output_sampling", _sampling)),
     *no_effect(
@@ -140,7 +112,7 @@ SCORER = (
         """
     ),
     row("-n --normalize", switched("normalize", "1")),
-    row("--summary [cross-entropy]", Option("summary", _summary)),
+    row("--summary [cross-entropy]", computed("summary", _summary)),
     *always("--maxi-batch-sort X = trg"),
     *refused("--no-reload: a model without its weights scores nothing"),
 )

@@ -9,30 +9,9 @@ from ..options.flags import statements
 from ..options.kinds import is_never
 from ..options.model import ModelOptions
 from .fields import Fields
-from .marian import (
-    GENERAL,
-    OTHER_MODELS,
-    STRUCTURE,
-    cpu_threads,
-    precision,
-)
-from .rows import (
-    Alias,
-    Conversion,
-    NoEffect,
-    Option,
-    Refused,
-    Values,
-    always,
-    counts_eos,
-    is_true,
-    negated,
-    no_effect,
-    refused,
-    row,
-    rows,
-    switched,
-)
+from .marian import GENERAL, OTHER_MODELS, STRUCTURE, cpu_threads, precision
+from .row import Alias, NoEffect, Option, Refused, Values, is_true
+from .rows import always, computed, counts_eos, negated, no_effect, refused, row, rows, switched
 
 COSTS = ("ce-sum", "ce-mean", "cross-entropy", "ce-mean-words", "perplexity")
 EVERY = 10**9  # earlier models
@@ -72,15 +51,6 @@ def _devices(values: tuple[str, ...]) -> Values | NoEffect:
     return {"devices": values} if len(values) > 1 or values[0] != "0" else {}
 
 
-def _ended(unit: str) -> Conversion:
-    """Marian's older ways to write --after."""
-    return lambda values: {"after": f"{values[-1]}{unit}"} if values[-1] != "0" else {}
-
-
-def _guided(values: tuple[str, ...]) -> Values:
-    return {"guided_alignment": () if values[-1] in ("none", "") else values}
-
-
 ROWS = (
     *GENERAL,
     *STRUCTURE,
@@ -117,14 +87,17 @@ ROWS = (
     row("--quiet-translation", negated("disp_translations")),
     row("--normalize-gradient", switched("cost_type", "ce-mean-words")),
     row("--allow-unk", negated("suppress_unk")),
-    row("-e --after-epochs N = 0", Option("after_epochs", _ended("e"))),
-    row("--after-batches N = 0", Option("after", _ended("u"))),
+    row("-e --after-epochs N = 0", computed("after", lambda v: None if v == "0" else f"{v}e")),
+    row("--after-batches N = 0", computed("after", lambda v: None if v == "0" else f"{v}u")),
     row("--no-shuffle", Alias("--shuffle none")),
     row("--shuffle X = data", Option("no_shuffle", _shuffle)),
     row("-d --devices N... = 0", Option("devices", _devices)),
     row("--cpu-threads N = 0", Option("cpu_threads", cpu_threads)),
     row("--lr-decay-inv-sqrt N... = 0", Option("lr_decay_inv_sqrt", _inverse_sqrt)),
-    row("--guided-alignment FILE = none", Option("guided_alignment", _guided)),
+    row(
+        "--guided-alignment FILE = none",
+        computed("guided_alignment", lambda v: () if v in ("none", "") else (v,)),
+    ),
     row("--embedding-fix-src", _frozen("Wemb")),
     row("--embedding-fix-trg", _frozen("Wemb_dec")),
     row("--fp16", Alias("--precision float16 float32, --cost-scaling 8.f 10000 1.f 8.f")),

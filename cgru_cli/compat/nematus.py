@@ -14,21 +14,8 @@ from ..errors import UsageError
 from .fields import Fields
 from .marian import TRANSFORMER
 from .marian_train import settle_training
-from .rows import (
-    Conversion,
-    NoEffect,
-    Option,
-    Refused,
-    Row,
-    Values,
-    counts_eos,
-    no_effect,
-    one_of,
-    refused,
-    row,
-    rows,
-    switched,
-)
+from .row import Conversion, NoEffect, Option, Refused, Row, Values
+from .rows import counts_eos, no_effect, one_of, refused, row, rows, switched
 
 RAML = "--objective is CE or MRT here; cgru has no reward-augmented maximum likelihood"
 OBJECTIVES = {"CE": "ce", "MRT": "mrt"}
@@ -70,19 +57,7 @@ def _unit(deep: bool = False) -> Conversion:
     return convert
 
 
-def _bidirectional(values: tuple[str, ...]) -> Refused:
-    return Refused(f"{values[-1]}: every level of the encoder is bidirectional; see --enc-type")
-
-
 _WHOLE = "each device computes its part of a batch at once: the same gradient, with more memory"
-
-
-def _aggregation(values: tuple[str, ...]) -> Values | NoEffect:
-    return {} if values[-1] == "1" else NoEffect(_WHOLE)
-
-
-def _maxlen(values: tuple[str, ...]) -> NoEffect:
-    return NoEffect("translations of the validation text have 200 words at most")
 
 
 TRAIN = (
@@ -138,7 +113,6 @@ TRAIN = (
         Option("tensorboard", lambda values: {"tensorboard": values[-1] != "0"}),
     ),
     row("--model_type X = rnn", one_of("type", {"rnn": "cgru"}, TRANSFORMER)),
-    row("--enc_depth_bidirectional N", Option("enc_type", _bidirectional)),
     row("--encoder X = gru", Option("enc_cell", _unit())),
     row("--decoder X = gru_cond", Option("dec_cell", _unit())),
     row("--decoder_deep X = gru", Option("dec_cell", _unit(deep=True))),
@@ -149,9 +123,10 @@ TRAIN = (
     row("--no_sort_by_length", switched("maxi_batch_sort", "none")),
     row("--objective X = CE", one_of("objective", OBJECTIVES, RAML)),
     row("--loss_function X = cross-entropy", Option("objective", _loss)),
-    row("--gradient_aggregation_steps N = 1", Option("gradient_aggregation_steps", _aggregation)),
-    row("--translation_maxlen N = 200", Option("valid_translation_maxlen", _maxlen)),
-    *no_effect(f"--max_sentences_per_device N = 0, --max_tokens_per_device N = 0: {_WHOLE}"),
+    *no_effect(
+        "--gradient_aggregation_steps N = 1, --max_sentences_per_device N = 0, "
+        f"--max_tokens_per_device N = 0: {_WHOLE}"
+    ),
     *no_effect(
         """
         --keep_train_set_in_memory: batches are read from a file beside the model
@@ -159,6 +134,7 @@ TRAIN = (
         --sampleFreq --sample_freq N = 10000, --beamFreq --beam_freq N = 10000,
         --translation_strategy X = beam_search, --sampling_temperature X = 1:
         training prints no samples; --valid-translation-output keeps translations
+        --translation_maxlen N = 200: translations of the validation text have 200 words at most
         --n_best: validation takes the best translation
         --n_threads N = 5: one process uses all processors
         --mrt_samples_meanloss N = 10: the gradient of the risk is the same without a mean loss
@@ -168,6 +144,7 @@ TRAIN = (
     ),
     *refused(
         """
+        --enc_depth_bidirectional N: every level of the encoder is bidirectional; see --enc-type
         --no_reload_training_progress:
         a run resumes with its progress; --pretrained-model begins anew from its weights
         --preprocess_script X: training reads its text once; cgru prep prepares it

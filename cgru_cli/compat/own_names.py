@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ..errors import note
 from ..system.plain_numbers import plain_number
-from .rows import Alias, Row, Takes, is_true
+from .row import Alias, Row, Takes, is_true
 from .tables import Table
 
 _OF_THE_LINE = ("help", "version", "config", "dump-config")

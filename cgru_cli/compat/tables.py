@@ -10,7 +10,8 @@ from typing import Any
 from ..options.flags import Flag, statements
 from . import amun, dl4mt, marian_decode, marian_train, nematus, nematus_decode
 from .fields import Fields
-from .rows import Alias, Option, Row, Takes, each
+from .row import Alias, Option, Row, Takes
+from .rows import each
 
 COMMANDS = ("train", "translate", "score")  # shared with other programs
 PROGRAMS = ("nematus", "nematus-tf", "marian", "amun", "dl4mt")
@@ -64,48 +65,45 @@ class Table:
 @functools.cache
 def table(program: str, command: str) -> Table | None:
     """The options of a program's command; None where it has no such program."""
-    rows: Sequence[Row]
     uncut = {"max_length": marian_decode.UNCUT}
+    of_version = functools.partial(nematus.of_version, theano=program != "nematus-tf")
+    made: Any = functools.partial(Table, program)
+    marian: Any = functools.partial(made, like_marian=True)
     match program, command:
         case "marian", "train":
-            rows, settle = marian_train.ROWS, marian_train.settle
-            return Table(program, rows, settle, marian_train.DEFAULTS, like_marian=True)
+            return marian(marian_train.ROWS, marian_train.settle, marian_train.DEFAULTS)
         case "marian", "translate":
-            rows, settle = marian_decode.DECODER, marian_decode.settle_decoder
-            return Table(program, rows, settle, uncut, like_marian=True)
+            return marian(marian_decode.DECODER, marian_decode.settle_decoder, uncut)
         case "marian", "score":
-            rows, settle = marian_decode.SCORER, marian_decode.settle_scorer
-            return Table(program, rows, settle, {"max_length": "999"}, like_marian=True)
+            return marian(marian_decode.SCORER, marian_decode.settle_scorer, {"max_length": "999"})
         case "marian", "serve":  # in a file; models are several translations there
             rows = [row for row in marian_decode.DECODER if row.name != "models"]
-            return Table(program, rows, marian_decode.settle_decoder, like_marian=True)
+            return marian(rows, marian_decode.settle_decoder)
         case "amun", "translate":
-            return Table(program, amun.TRANSLATE, amun.settle, {"max_length": "500"})
+            return made(amun.TRANSLATE, amun.settle, {"max_length": "500"})
         case "nematus", "train":
-            rows = nematus.of_version(nematus.TRAIN, theano=True)
-            return Table(program, rows, nematus.settle_training_of_theano, nematus.DEFAULTS)
-        case "nematus-tf", "train":
-            rows = nematus.of_version(nematus.TRAIN, theano=False)
-            return Table(program, rows, nematus.settle_training_of_tensorflow, nematus.DEFAULTS)
-        case "nematus", "translate":
-            rows = nematus.of_version(nematus_decode.TRANSLATE, theano=True)
-            return Table(program, rows, nematus_decode.settle_translation, uncut)
-        case "nematus-tf", "translate":
-            rows = nematus.of_version(nematus_decode.TRANSLATE, theano=False)
-            return Table(program, rows, nematus_decode.settle_translation_of_tensorflow, uncut)
-        case "nematus", "score":
-            return Table(program, nematus_decode.SCORE)
-        case "nematus-tf", "score":
-            return Table(program, nematus_decode.SCORE, nematus_decode.settle_models)
-        case "dl4mt", "train":
             settle = nematus.settle_training_of_theano
-            return Table(program, dl4mt.train(), settle, nematus.DEFAULTS)
+            return made(of_version(nematus.TRAIN), settle, nematus.DEFAULTS)
+        case "nematus-tf", "train":
+            settle = nematus.settle_training_of_tensorflow
+            return made(of_version(nematus.TRAIN), settle, nematus.DEFAULTS)
+        case "nematus", "translate":
+            rows = of_version(nematus_decode.TRANSLATE)
+            return made(rows, nematus_decode.settle_translation, uncut)
+        case "nematus-tf", "translate":
+            rows = of_version(nematus_decode.TRANSLATE)
+            return made(rows, nematus_decode.settle_translation_of_tensorflow, uncut)
+        case "nematus", "score":
+            return made(nematus_decode.SCORE)
+        case "nematus-tf", "score":
+            return made(nematus_decode.SCORE, nematus_decode.settle_models)
+        case "dl4mt", "train":
+            return made(dl4mt.train(), nematus.settle_training_of_theano, nematus.DEFAULTS)
         case "dl4mt", "translate":
-            names: Sequence[str] = dl4mt.TRANSLATE_ARGUMENTS
-            return Table(program, dl4mt.TRANSLATE, dl4mt.settle_translation, uncut, names)
+            names = dl4mt.TRANSLATE_ARGUMENTS
+            return made(dl4mt.TRANSLATE, dl4mt.settle_translation, uncut, names)
         case "dl4mt", "score":
-            names = dl4mt.RESCORE_ARGUMENTS
-            return Table(program, dl4mt.RESCORE, dl4mt.settle_rescoring, {}, names)
+            return made(dl4mt.RESCORE, dl4mt.settle_rescoring, {}, dl4mt.RESCORE_ARGUMENTS)
     return None
 
 

@@ -14,7 +14,7 @@ from . import configuration
 from .fields import Fields
 from .own_names import in_own_names
 from .reading import parse
-from .rows import Option, Row
+from .row import Option, Row
 from .tables import Table, table
 
 

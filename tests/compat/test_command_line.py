@@ -8,7 +8,7 @@ import pytest
 from command_lines import parsed, parsed_with_note
 from shared_files import SHARED, need
 
-from cgru_cli.compat.rows import Checked, NoEffect, Option, Refused, Takes
+from cgru_cli.compat.row import Checked, NoEffect, Option, Refused, Takes
 from cgru_cli.compat.tables import COMMANDS, PROGRAMS, table
 from cgru_cli.errors import CgruError
 from cgru_cli.options.train import TrainOptions

@@ -9,7 +9,7 @@ from command_lines import parsed_with_note
 
 from cgru_cli.cli import main
 from cgru_cli.compat.documented import documented, help_sections
-from cgru_cli.compat.rows import Option, Takes
+from cgru_cli.compat.row import Option, Takes
 from cgru_cli.compat.tables import COMMANDS, PROGRAMS, table
 from cgru_cli.errors import UsageError
 from cgru_cli.options.flags import statements
