@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..parameters.structure import EOS_ID, Structure
-from .constraints import Tracker
 from .hypotheses import History, Rows, SearchBatch, SearchResult, expand
 from .lattice import Lattice
 from .ranking import LogProbability
 from .sampling import Draws
 from .settings import SearchSettings
+from .tracker import Tracker
 
 # The next batch joins when this share of a batch is left to search.
 REFILL_BELOW = 0.5

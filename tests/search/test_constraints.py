@@ -12,10 +12,11 @@ from models import pad_source, reference
 
 from cgru_cli.network.network import Network
 from cgru_cli.search.beam import shrinking_beam
-from cgru_cli.search.constraints import Avoided, Constraints, Required, allocation
+from cgru_cli.search.constraints import Avoided, Constraints, Required
 from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.hypotheses import SearchBatch
 from cgru_cli.search.settings import SearchSettings
+from cgru_cli.search.tracker import allocation
 
 EOS, V, LONGEST = 0, 5, 5
 STRUCTURE = tiny(target_vocabulary=V, source_vocabularies=(6,))

@@ -1,0 +1,195 @@
+"""The progress of live hypotheses in their prefixes and required phrases.
+
+The beam is divided among hypotheses by how much of the required phrases they have: dynamic beam
+allocation, Post and Vilar 2018 ("Fast Lexically Constrained Decoding with Dynamic Beam
+Allocation"), so that a step costs the same for any number of phrases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..parameters.structure import EOS_ID
+from .constraints import Asked, Constraints, Phrase, Required
+
+
+class Progress(NamedTuple):
+    """The progress of one hypothesis."""
+
+    state: tuple[int, ...]  # of `Required`
+    last: Phrase  # its last words, as many as `Avoided` needs
+
+
+class Tracker:
+    """The constraints of all sentences of a search, and the progress of each live hypothesis.
+
+    Without constraints and prefixes it changes nothing. A soft prefix asks for its words as long as
+    the hypothesis has followed it.
+    """
+
+    def __init__(self, *, soft: bool = False) -> None:
+        self._soft = soft
+        self._forced: np.ndarray = np.zeros(0, np.int32)  # the prefixes' words of the last step
+        self.follows: np.ndarray = np.zeros(0, bool)  # (R,) rows that have not left their prefix
+        self.prefixes: list[Sequence[int]] = []  # of each sentence
+        self.constraints: list[Constraints | None] = []  # of each sentence
+        self.progress: list[Progress | None] = []  # of each row
+
+    def begin(
+        self,
+        count: int,
+        prefixes: Sequence[Sequence[int]],
+        constraints: Sequence[Constraints | None] = (),
+    ) -> None:
+        """Add the sentences of a `SearchBatch`, `count` of them, each with one row."""
+        constraints = constraints or [None] * count
+        self.prefixes += prefixes or [()] * count
+        self.constraints += constraints
+        self.follows = np.append(self.follows, np.ones(count, bool))
+        self.progress += [Progress(c.required.start, ()) if c else None for c in constraints]
+
+    @property
+    def idle(self) -> bool:
+        """Whether no live hypothesis has to satisfy constraints."""
+        return not any(self.progress)
+
+    def asked(self, sentences: np.ndarray, steps: np.ndarray) -> Asked | None:
+        """The words that rows (R,) ask for next; None if no row asks for one.
+
+        steps: (R,) words of each row so far. A forced prefix overrides the other constraints.
+        """
+        forced = self._prefix_words(sentences, steps)
+        self._forced = forced.copy()
+        if self.idle and (forced < 0).all():
+            return None
+        wanted: list[list[int]] = [[int(word)] if word >= 0 else [] for word in forced]
+        banned: list[list[int]] = [[] for _ in wanted]
+        for row, progress in enumerate(self.progress):
+            constraints = self.constraints[sentences[row]]
+            if constraints and progress and (forced[row] < 0 or self._soft):
+                missing = constraints.required.next_words(progress.state)
+                wanted[row] += missing
+                banned[row] = constraints.avoided.words(progress.last)
+                banned[row] += constraints.required.spent(progress.state)
+                if missing:
+                    banned[row].append(EOS_ID)
+                if forced[row] in banned[row]:
+                    forced[row] = -1
+        words = np.full((len(wanted), max(map(len, wanted))), -1, np.int32)
+        for row, some in enumerate(wanted):
+            words[row, : len(some)] = some
+        return Asked(words, banned, forced)
+
+    def _prefix_words(self, sentences: np.ndarray, steps: np.ndarray) -> np.ndarray:
+        """The next word of each row's prefix, -1 after its end or once left: (R,) int32."""
+        forced = np.full(len(sentences), -1, np.int32)
+        if any(self.prefixes):
+            for row, (sentence, step) in enumerate(zip(sentences, steps, strict=True)):
+                if step < len(self.prefixes[sentence]) and self.follows[row]:
+                    forced[row] = self.prefixes[sentence][step]
+        return forced
+
+    def choose(
+        self,
+        sentences: np.ndarray,
+        totals: np.ndarray,
+        words: np.ndarray,
+        capacity: np.ndarray,
+        left: np.ndarray,
+        chosen: tuple[np.ndarray, np.ndarray],
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The choice of `best_extensions`, repeated for sentences with required phrases.
+
+        sentences: (R,) of the rows; totals, words: (R,N) of their extensions, -inf where banned;
+        capacity, left: (B,) hypotheses and words, including EOS, that a sentence may still have
+        after this step; chosen: rows and places.
+        """
+        if self.idle:
+            return chosen
+        again = {
+            sentence: constraints.required
+            for sentence in np.unique(sentences)
+            if (constraints := self.constraints[sentence]) and constraints.required.phrases
+        }
+        kept = ~np.isin(sentences[chosen[0]], list(again))
+        pairs = list(zip(*(x[kept].tolist() for x in chosen), strict=True))
+        for sentence, required in again.items():
+            mine = np.flatnonzero(sentences == sentence)
+            room, space = int(capacity[sentence]), int(left[sentence])
+            pairs += self._allocate(required, mine, totals, words, room, space)
+        rows, places = np.array(pairs, int).reshape(-1, 2).T
+        order = np.argsort(sentences[rows], kind="stable")
+        return rows[order], places[order]
+
+    def _allocate(
+        self,
+        required: Required,
+        mine: np.ndarray,
+        totals: np.ndarray,
+        words: np.ndarray,
+        capacity: int,
+        left: int,
+    ) -> list[tuple[int, int]]:
+        """Rows and places of the extensions of one sentence that stay: the best of each bank.
+
+        A bank has the hypotheses with the same number of words of the required phrases. Those that
+        can no longer be completed within the limit are in no bank.
+        """
+        banks: dict[int, list[tuple[float, int, int]]] = {}
+        for row in mine:
+            progress = self.progress[row]
+            before = progress.state if progress else required.start
+            for place in np.flatnonzero(np.isfinite(totals[row])):
+                state = required.after(before, int(words[row, place]))
+                missing = required.missing(state)
+                if not missing or missing + 1 <= left:  # with EOS
+                    bank = banks.setdefault(required.met(state), [])
+                    bank.append((-float(totals[row, place]), int(row), int(place)))
+        sizes = {number: len(bank) for number, bank in banks.items()}
+        shares = allocation(capacity, required.most, sizes)
+        best = [one for number, bank in banks.items() for one in sorted(bank)[: shares[number]]]
+        return [(row, place) for _, row, place in sorted(best)]
+
+    def advance(self, sentences: np.ndarray, parents: np.ndarray, words: np.ndarray) -> None:
+        """Take a step: the new rows (R,) of these sentences add words to these parents."""
+        wanted = self._forced[parents]
+        self.follows = self.follows[parents] & ((wanted < 0) | (wanted == words))
+        if self.idle:
+            self.progress = [None] * len(words)
+            return
+        after: list[Progress | None] = []
+        for sentence, parent, word in zip(sentences, parents, words, strict=True):
+            constraints, progress = self.constraints[sentence], self.progress[parent]
+            if constraints and progress:
+                looked_at = max(0, constraints.avoided.longest - 1)
+                last = (*progress.last, int(word))
+                state = constraints.required.after(progress.state, int(word))
+                progress = Progress(state, last[max(0, len(last) - looked_at) :])
+            after.append(progress)
+        self.progress = after
+
+    def take(self, kept: np.ndarray) -> None:
+        """Keep some rows: (R,) bool."""
+        self.follows = self.follows[kept]
+        self.progress = [p for p, keep in zip(self.progress, kept, strict=True) if keep]
+
+
+def allocation(capacity: int, most: int, sizes: dict[int, int]) -> dict[int, int]:
+    """How many hypotheses of each bank stay; sizes: those that it has, by its number, 0 to `most`.
+
+    Each bank has the same share, and the last one also the remainder of the division. Places that a
+    bank cannot fill go to the highest bank that can.
+    """
+    shares = dict.fromkeys(sizes, 0)
+    for number, size in sizes.items():
+        share = capacity // (most + 1) + (capacity % (most + 1) if number == most else 0)
+        shares[number] = min(share, size)
+    spare = capacity - sum(shares.values())
+    for number in sorted(sizes, reverse=True):
+        more = min(spare, sizes[number] - shares[number])
+        shares[number] += more
+        spare -= more
+    return shares
