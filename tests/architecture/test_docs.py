@@ -79,7 +79,8 @@ def test_every_page_is_reached_from_the_index():
 
 def _links(page: Path) -> Iterator[tuple[Path, str]]:
     """The files that a page links to, and the headings in them."""
-    for link in re.findall(r"\]\(([^)\s]+)\)", _prose(page)):
+    text = re.sub(r"`[^`\n]+`", "", _prose(page))  # code is no link
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
         if not re.match(r"\w+:", link):
             path, _, heading = link.partition("#")
             yield (page.parent / path).resolve() if path else page, heading
