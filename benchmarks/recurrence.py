@@ -78,7 +78,7 @@ class Recurrences:
                 steps = tf.transpose(mask)[..., None]
                 (states,), _ = scan(Readers([[transition]]), carry, ((inputs, ()),), (steps,))
             else:
-                chain = Chain([transition], Levels([], False, False))
+                chain = Chain(transition, Levels.of(layers, []))
                 states = scan(chain, carry, inputs)[0].top
             states = tf.transpose(states, [1, 0, 2])
             total = tf.reduce_sum(states * weights)

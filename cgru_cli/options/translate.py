@@ -142,10 +142,10 @@ class TranslateOptions(FilterOptions):
     )
 
     output_sampling: str | None = sampling_option(
-        "--output-sampling full [T] | topk K [T] | nucleus P [T] | epsilon E [T]: sample "
-        "translations from all words (full), from the K most probable (topk), from the most "
-        "probable that have probability P together (nucleus), or from those of probability E or "
-        "more (epsilon), with softmax temperature T",
+        "--output-sampling KIND [VALUE] [T]: sample translations from all words (full), from the "
+        "K most probable (topk K), from the most probable that have probability P together "
+        "(nucleus P), or from those of probability E or more (epsilon E), with softmax "
+        "temperature T",
         read_by(unchanged(sampling), implied="full 1.0", joined=True),
     )
     seed: int = sampling_option(

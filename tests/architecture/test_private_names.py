@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PRIVATE = {
     "optimization/optimizers.py": {
         # the optimizer's variables of a parameter, for a fused update
-        "keras": {"_get_variable_index", "_momentums", "_velocities"},
+        "keras": {"_get_variable_index", "_momentums", "_velocities", "_accumulators"},
     },
     "score/metrics/labels.py": {
         # sacrebleu resamples the label metrics

@@ -45,6 +45,8 @@ def value_of(flag):
         )  # fmt: skip
     if flag.kind in (one_frequency, some_frequencies):
         return st.sampled_from(["0", "500", "2e", "1.5m", "10Mt"])
+    if flag.name == "--copy":
+        return st.sampled_from(["code", "url", "[A-Z]+"])
     if flag.kind is saved_model:
         return TEXTS.filter(bool).map(saved_model)
     return st.booleans() if flag.is_switch else TEXTS.filter(bool)

@@ -363,7 +363,9 @@ def test_damaged_manifest_gives_one_line(content, job, tmp_path):
     [("sacremoses", NAMES["codes"][0]), ("subword_nmt", {"subwords": "subword-nmt"})],
 )
 def test_missing_package(package, options, job, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, package, None)
+    loaded = [name for name in sys.modules if name.startswith(f"{package}.")]
+    for name in (package, *loaded):
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(CgruError, match=r"is not installed: pip install 'cgru\[prep\]'"):
         job(**options)
     assert not (tmp_path / "out/train.src").exists()

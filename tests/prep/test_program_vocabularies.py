@@ -170,8 +170,8 @@ def test_invalid_utf8(prep, tmp_path):
     ("arguments", "code", "message"),
     [
         ([], 2, "name the program"),
-        (["--compat", "marian", "corpus"], 2, "the text is read from standard input"),
-        (["--compat", "marian", "-m", "1"], 2, "0, or a whole number from 2"),
+        (["--compat", "marian", "corpus"], 134, "the text is read from standard input"),
+        (["--compat", "marian", "-m", "1"], 134, "0, or a whole number from 2"),
         (["--compat", "nematus"], 2, "name the text"),
         (["--compat", "nematus", "missing"], 1, "missing: No such file"),
         (["--compat", "nematus", "--vocabulary-size", "9", "corpus"], 2, "every word"),

@@ -60,7 +60,9 @@ def meant(monkeypatch):
     def run(*arguments):
         seen = []
         with monkeypatch.context() as patch:
-            patch.setattr("cgru_cli.train.job.run", lambda options, folder: seen.append(options))
+            patch.setattr(
+                "cgru_cli.train.job.run", lambda options, folder, **_: seen.append(options)
+            )
             main(["train", *arguments], standalone_mode=False)
         return seen[0]
 
