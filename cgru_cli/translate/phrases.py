@@ -150,9 +150,10 @@ def consistent(
     Raises CgruError, naming line `number`, if a requirement has none.
     """
     forbidden = set(avoided)
+    sizes = set(map(len, forbidden))  # few, so that long phrases are read quickly
 
     def allowed(phrase: tuple[int, ...]) -> bool:
-        parts = (phrase[i:j] for i in range(len(phrase)) for j in range(i + 1, len(phrase) + 1))
+        parts = (phrase[i : i + n] for n in sizes for i in range(len(phrase) - n + 1))
         return not any(part in forbidden for part in parts)
 
     kept = [[*filter(allowed, phrases)] for phrases in required]

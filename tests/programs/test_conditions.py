@@ -16,6 +16,7 @@ from cgru_cli.errors import CgruError
 from cgru_cli.formats import read_model
 from cgru_cli.formats.vocabulary_files import read_vocabulary
 from cgru_cli.network.network import Network
+from cgru_cli.options.train import TrainOptions
 from cgru_cli.parameters.structure import Condition, Type
 from cgru_cli.train.encoding import TextEncoding, encode
 from cgru_cli.train.texts import Texts
@@ -84,13 +85,11 @@ def test_texts_of_vectors_are_generated(data, of_vectors, translate):
 
 def test_a_vector_in_text_is_trained_on_as_in_an_array(data, tmp_path):
     encoding = TextEncoding([read_vocabulary(data / "vocab.json")], Type.LM, condition=2)
+    options = TrainOptions(model="unused", max_length=9)
     corpora = [
-        encode(
-            Texts((data / name,), (data / "text",), ()), encoding, tmp_path / name,
-            max_length=9, crop=False,
-        )
+        encode(Texts((data / name,), (data / "text",), ()), encoding, options, tmp_path / name)
         for name in ("numbers", "numbers.npy")
-    ]  # fmt: skip
+    ]
     assert corpora[0].fingerprint == corpora[1].fingerprint
     assert corpora[0].source(2).view(np.float32).tolist() == [[np.float32(0.1), -2.0]]
 

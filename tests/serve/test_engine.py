@@ -166,10 +166,10 @@ def test_a_line_that_cannot_be_read_fails_alone(engine, model, monkeypatch):
     requests = model.search.requests
     read = requests.read
 
-    def picky(text, number):
-        if text == "bad":
+    def picky(fields, number):
+        if fields.source == "bad":
             raise CgruError(f"line {number + 1}: no")
-        return read(text, number)
+        return read(fields, number)
 
     monkeypatch.setattr(requests, "read", picky)
     bad, good = computed(engine, searching(model), [Line("bad"), Line("a b")])
