@@ -21,8 +21,9 @@ from ..system.log_file import log_to
 from ..system.terminal import ProgressCounter
 from ..system.windows import InOrder, windows
 from .line_search import LineSearch
-from .plan import SearchPlan, shortlist_of
+from .plan import SearchPlan
 from .results import Translation
+from .shortlists import shortlist_of
 
 
 def run(options: TranslateOptions) -> None:

@@ -32,6 +32,7 @@ from ..text.sentences import Sentences
 from ..text.source_words import characters
 from ..text.unknown_words import read_lexicon
 from .noisy_channel import NoisyChannel
+from .shortlists import shortlists
 
 if TYPE_CHECKING:
     from ..search.settings import Sampling, SearchSettings
@@ -105,7 +106,7 @@ class SearchPlan:
         self.limit = _limit(options, models, program)
         # the words to choose from: a shortlist for each model that reads a text, or none
         self.shortlists: tuple[Shortlist, ...] = (
-            base.shortlists if base else _shortlists(options, models)
+            base.shortlists if base else shortlists(options, models)
         )
         # whether the lines of a mini-batch share the words of all of them, as in Marian
         self.shared_shortlist = bool(options.shortlist) and options.mini_batch is not None
@@ -292,25 +293,6 @@ def _limit(
     return lambda _length: TEXT_LIMIT
 
 
-def _shortlists(options: TranslateOptions, models: Sequence[LoadedModel]) -> tuple[Shortlist, ...]:
-    """The shortlist for each model; read once where models share their vocabularies.
-
-    Raises CgruError for an invalid file, or one for other vocabularies.
-    """
-    asked = shortlist_of(options)
-    if asked is None:
-        return ()
-    path, numbers = asked
-    vocabularies = [(loaded.sources[0], loaded.target) for loaded in models if loaded.reads_words]
-    if not vocabularies:
-        raise UsageError("--shortlist: a language model has no source words to choose by")
-    read: dict[str, Shortlist] = {}
-    for source, target in vocabularies:
-        if source.fingerprint not in read:
-            read[source.fingerprint] = Shortlist.read(path, source, target, *numbers)
-    return tuple(read[source.fingerprint] for source, _ in vocabularies)
-
-
 def _layout(
     options: TranslateOptions, models: Sequence[LoadedModel], beam_size: int, normalize: float
 ) -> Layout:
@@ -335,18 +317,6 @@ def _layout(
         shown=options.n_best_size,
         probabilities=not models[0].writes_text,
     )
-
-
-def shortlist_of(options: TranslateOptions) -> tuple[str, kinds.ShortlistNumbers] | None:
-    """The file of a shortlist, and its numbers FIRST, BEST and PRUNE; None without one.
-
-    Raises UsageError for invalid numbers.
-    """
-    given = options.shortlist
-    try:
-        return kinds.shortlist((given,) if isinstance(given, str) else given) if given else None
-    except ValueError as error:
-        raise UsageError(f"--shortlist {error}") from None
 
 
 def _sampling(options: TranslateOptions, models: Sequence[LoadedModel]) -> Sampling | None:

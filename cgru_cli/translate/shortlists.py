@@ -1,0 +1,42 @@
+"""The words that translations choose from, as `--shortlist` asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..errors import UsageError
+from ..formats.loaded_model import LoadedModel
+from ..formats.shortlist import Shortlist
+from ..options import kinds
+from ..options.translate import TranslateOptions
+
+
+def shortlist_of(options: TranslateOptions) -> tuple[str, kinds.ShortlistNumbers] | None:
+    """The file of a shortlist, and its numbers FIRST, BEST and PRUNE; None without one.
+
+    Raises UsageError for invalid numbers.
+    """
+    given = options.shortlist
+    try:
+        return kinds.shortlist((given,) if isinstance(given, str) else given) if given else None
+    except ValueError as error:
+        raise UsageError(f"--shortlist {error}") from None
+
+
+def shortlists(options: TranslateOptions, models: Sequence[LoadedModel]) -> tuple[Shortlist, ...]:
+    """The shortlist for each model; read once where models share their vocabularies.
+
+    Raises CgruError for an invalid file, or one for other vocabularies.
+    """
+    asked = shortlist_of(options)
+    if asked is None:
+        return ()
+    path, numbers = asked
+    vocabularies = [(loaded.sources[0], loaded.target) for loaded in models if loaded.reads_words]
+    if not vocabularies:
+        raise UsageError("--shortlist: a language model has no source words to choose by")
+    read: dict[str, Shortlist] = {}
+    for source, target in vocabularies:
+        if source.fingerprint not in read:
+            read[source.fingerprint] = Shortlist.read(path, source, target, *numbers)
+    return tuple(read[source.fingerprint] for source, _ in vocabularies)
