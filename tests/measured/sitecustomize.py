@@ -46,8 +46,10 @@ def _measure() -> None:
             measured.newly_seen.clear()
 
     def save_and_leave(status: int) -> None:
-        save()
-        leave(status)
+        try:
+            save()
+        finally:
+            leave(status)
 
     atexit.register(save)
     os._exit = save_and_leave  # as processes of multiprocessing end
