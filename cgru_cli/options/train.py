@@ -138,8 +138,8 @@ class TrainOptions(OptimizationOptions, ModelOptions):
 
     save_freq: str = saving_option(
         "--save-freq N[u|e|m|t]: save the model every N updates (u), epochs (e), minutes (m) or "
-        "target words (t)",
-        frequency("1e"),
+        "target words (t); several frequencies are separated by commas",
+        read_by(some_frequencies, default="1e,30m"),
     )
     keep: int = saving_option(
         "--keep N: keep the last N earlier saved models", whole(0, 10**9, default=0)

@@ -15,7 +15,7 @@ from ..system.typed_json import dataclass_from_json
 from .examples import EpochExamples, Example, device_shares, groups, size_of, warmed_up
 from .plan import TrainingPlan
 from .run.patience import Patience, SavedPatience
-from .run.progress import Progress
+from .run.progress import Progress, any_due
 from .run.reporter import Reporter
 from .run.saving import Saving
 from .run.state import Course
@@ -275,7 +275,7 @@ class Training:
         """Validate and save if either has become due; raises _StopAsked."""
         course, plan = self.course, self.plan
         before, now = course.checked, course.progress
-        save, saved = plan.save.due(before, now), False
+        save, saved = any_due(plan.save, before, now), False
         last = plan.options.compat == "marian" and self._finished()  # _end validates
         if plan.metrics and plan.valid.due(before, now) and not last:
             if save:  # first, in case validation fails; a resumed run validates again
@@ -287,7 +287,7 @@ class Training:
             self.counted = time_now
             now = dataclasses.replace(now, seconds=now.seconds + passed)
             course.progress = now
-            save = save or plan.save.due(before, now)
+            save = save or any_due(plan.save, before, now)
         course.checked = now
         if save:
             self._save(plan.options.keep, again=saved)

@@ -34,7 +34,7 @@ class TrainingPlan:
     logical_epoch: LogicalEpoch
     after: tuple[Frequency, ...]  # limits, any of which ends the training
     valid: Frequency
-    save: Frequency
+    save: tuple[Frequency, ...]
     display: Frequency
     batch_warmup: Frequency
 
@@ -77,7 +77,7 @@ class TrainingPlan:
             logical_epoch,
             after,
             valid=Frequency.parse(options.valid_freq),
-            save=Frequency.parse(options.save_freq),
+            save=Frequency.parse_all(options.save_freq),
             display=Frequency.parse(options.disp_freq),
             batch_warmup=batch_warmup,
         )

@@ -118,6 +118,12 @@ def test_a_save_that_becomes_due_during_validation_follows_it_once(run):
     assert ended.saved == [20, 40, 60, 60]  # the last save is that of the end
 
 
+def test_a_save_at_least_every_half_hour_by_default(run):
+    """An update takes a minute, and an epoch 100; an hour of the clock is saved twice."""
+    ended = run(update=60.0, after="230u")
+    assert ended.saved == [30, 60, 90, 100, 120, 150, 180, 200, 210, 230]
+
+
 def test_a_first_line_is_logged_within_a_minute(run):
     ended = run(update=7.0, after="90u", disp_freq="30u", save_freq="0")
     signs = [line for line in ended.lines if line.startswith("Ep. 1")]

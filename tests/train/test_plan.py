@@ -18,7 +18,8 @@ def plan(can_validate=True, **options):
 def test_defaults():
     made = plan()
     assert made.metrics == ("cross-entropy", "bleu")
-    assert made.valid == made.save == Frequency(1, "e")
+    assert made.valid == Frequency(1, "e")
+    assert made.save == (Frequency(1, "e"), Frequency(30, "m"))
     assert made.display == Frequency(1000, "u")
     assert made.after == ()
     assert made.schedule.at(Progress()) == 1e-4

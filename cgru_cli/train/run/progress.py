@@ -102,6 +102,11 @@ class Frequency:
         return bool(self.every) and self.of(now) >= self.every
 
 
+def any_due(frequencies: Sequence[Frequency], before: Progress, now: Progress) -> bool:
+    """Whether progress passed a multiple of any of them after `before`, up to `now`."""
+    return any(frequency.due(before, now) for frequency in frequencies)
+
+
 @dataclass(frozen=True)
 class LogicalEpoch:
     """The length of an epoch, as Marian's --logical-epoch; digits: decimals in the log."""
