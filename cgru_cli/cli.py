@@ -125,6 +125,12 @@ class Command(click_command.Command):
 
         return of_files(files, str(self.name), self.options, typed, relative=relative)
 
+    def decided(self, options: Any, settings: Settings) -> Mapping[str, Any]:
+        """Of training, the defaults that follow from the data, as the saved run has them."""
+        from .train import data_defaults
+
+        return data_defaults.decided(options, settings.stated) if self.name == "train" else {}
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The options, or with --compat those of the program and what each means here."""
         program = _program(ctx.meta["arguments"]) if self._is_of_programs else None
@@ -287,7 +293,8 @@ def train(data: str | None, options: TrainOptions) -> None:
     """
     from .train.job import run
 
-    run(options, data, settings=click.get_current_context().meta[SETTINGS].in_own_names)
+    given = click.get_current_context().meta[SETTINGS]
+    run(options, data, settings=given.in_own_names, stated=given.stated)
 
 
 @main.command(

@@ -19,7 +19,7 @@ from cgru_cli import __version__
 from cgru_cli.cli import Command
 from cgru_cli.cli import main as cgru
 from cgru_cli.compat.documented import Documented, documented
-from cgru_cli.options.flags import Flag, grouped, shown_default, statements
+from cgru_cli.options.flags import Flag, by_data, grouped, shown_default, statements
 from cgru_cli.parameters.names import parameters
 from cgru_cli.parameters.parameter import Dialect, Parameter
 from cgru_cli.parameters.structure import (
@@ -59,8 +59,10 @@ def options_page() -> str:
         "Generated from `cgru_cli/options/`. Secondary names are those of Nematus and Marian for "
         "an option of the same meaning; an underscore in a name stands for a dash. If no default "
         "is shown, it depends on the model's program or configuration, or the option has no effect "
-        "unless given. An option whose value ends in `...` takes several values after one flag, or "
-        "can be repeated. A value outside its range is an error (exit code 2).\n"
+        "unless given. Where the default is in italics, it holds with `--compat` or `--defaults "
+        "fixed`; otherwise the training data decide, as the description says. An option whose "
+        "value ends in `...` takes several values after one flag, or can be repeated. A value "
+        "outside its range is an error (exit code 2).\n"
     )
     for name, command in COMMANDS.items():
         parts.append(f"## cgru {name}\n")
@@ -76,7 +78,8 @@ def _option(flag: Flag, default: Any) -> tuple[str, ...]:
     """A row of the table of options."""
     return (
         code(*flag.flags), code(flag.value_name), str(flag.bounds),
-        code(shown_default(default)), code(*flag.aliases), flag.description,
+        f"*{shown_default(default) or 'none'}*" if flag.by_data else code(shown_default(default)),
+        code(*flag.aliases), flag.description,
     )  # fmt: skip
 
 
@@ -220,7 +223,8 @@ def _manual_options(command: Command) -> list[str]:
             lines.append(f'.SS "{roff(group)}"')
         for flag, default in members:
             notes = [f"{name} {value}." for name, value in (
-                ("Range:", flag.bounds), ("Default:", shown_default(default)),
+                ("Range:", flag.bounds),
+                ("Default:", shown_default(default) + " with --compat" * bool(flag.by_data)),
                 ("Also:", ", ".join(flag.aliases)),
             ) if str(value)]  # fmt: skip
             text = f"{flag.description[0].upper()}{flag.description[1:]}."
@@ -275,7 +279,11 @@ def defaults(command: str, program: str = "") -> dict[str, str]:
     with stated.make_context(command, ["--compat", program] if program else []) as context:
         names = statements(stated.options)
         options = stated.options(**{name: context.params[name] for name in names})
-    return {name: shown_default(getattr(options, name)) for name in names}
+    open_to_data = by_data(stated.options) if not program else ()
+    return {
+        name: "by the data" if name in open_to_data else shown_default(getattr(options, name))
+        for name in names
+    }
 
 
 def _defaults_in_force(programs: Sequence[str]) -> str:

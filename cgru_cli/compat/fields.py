@@ -33,6 +33,7 @@ class Fields(Settings):
     the model, by Marian's names; written: the values of options as typed, by the program's names.
     """
 
+    native = False
     program: str | None = None
     checked: dict[str, tuple[str, ...]] = field(default_factory=dict)
     written: dict[str, tuple[str, ...]] = field(default_factory=dict)

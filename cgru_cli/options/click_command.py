@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -205,7 +205,12 @@ class Command(click.Command):
             return
         given = settings.given & settings.values.keys()
         shown = {"minimal": given, "expand": settings.values, "full": None}
-        click.echo(config_file.dump(options, shown[options.dump_config]), nl=False)
+        decided = self.decided(options, settings)
+        click.echo(config_file.dump(options, shown[options.dump_config], decided), nl=False)
+
+    def decided(self, options: Any, settings: Settings) -> Mapping[str, Any]:
+        """The values of options that are decided later, None where they are not known yet."""
+        return {}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         shown = {p.flag: p.get_help_record(ctx) for p in self.params if isinstance(p, Option)}

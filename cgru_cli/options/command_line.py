@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from ..errors import UsageError
 from ..system.plain_numbers import plain_number
@@ -24,8 +24,11 @@ class Settings:
     --compat program); typed: those of the command line; origins: what set a field, an option as
     typed or a file and its key; rest: words for click to parse; notes: options without effect, and
     the reasons; interpolate: whether ${NAME} in paths stands for an environment variable;
-    in_own_names: the options in the names of the --compat program, for a form of its dumps.
+    in_own_names: the options in the names of the --compat program, for a form of its dumps; native:
+    whether no program but cgru decides the defaults.
     """
+
+    native: ClassVar[bool] = True
 
     values: dict[str, Any] = field(default_factory=dict)
     given: set[str] = field(default_factory=set)
@@ -35,6 +38,11 @@ class Settings:
     notes: list[tuple[str, str]] = field(default_factory=list)
     interpolate: bool = False
     in_own_names: Callable[[str], Mapping[str, Any]] | None = None
+
+    @property
+    def stated(self) -> set[str] | None:
+        """The fields that are given; None if a program decides the defaults of the others."""
+        return self.given if self.native else None
 
     def override(self, later: Settings) -> None:
         """Let the options of a later file, or of the command line, override these."""

@@ -87,9 +87,9 @@ def read_by(kind: Callable[[str], Any], **more: Any) -> dict[str, Any]:
     return {"kind": kind} | more
 
 
-def frequency(default: str | None) -> dict[str, Any]:
+def frequency(default: str | None, **more: Any) -> dict[str, Any]:
     """Values such as 500u, 2e or 30m."""
-    return read_by(one_frequency, default=default)
+    return read_by(one_frequency, default=default, **more)
 
 
 def same(options: type, name: str, *, excludes: tuple[str, ...] | None = None) -> Any:

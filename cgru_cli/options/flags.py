@@ -42,7 +42,9 @@ class Flag:
     values allowed, in upper or lower case; many: takes one value or several, and may be repeated;
     joined: several values are the words of one text; implied: the value that stands for the option
     without one; needs: options that this one requires, each as typed (`--tune`,
-    `--objective mrt`, `--tune or --rerank`); excludes: options that it cannot be combined with.
+    `--objective mrt`, `--tune or --rerank`); excludes: options that it cannot be combined with;
+    by_data: describes the default that follows from the training data, if the declared default
+    holds only with --compat or --defaults fixed.
     """
 
     help: str
@@ -58,6 +60,7 @@ class Flag:
     needs: tuple[str, ...] = ()
     excludes: tuple[str, ...] = ()
     group: str = ""
+    by_data: str = ""
 
     @property
     def name(self) -> str:
@@ -87,7 +90,7 @@ class Flag:
     def typed(self, default: Any) -> str:
         """The option in the help, with its value and default: `-k, --beam-size K=5`."""
         value = self.value_name
-        if shown := shown_default(default):
+        if (shown := shown_default(default)) and not self.by_data:
             value = f"{value if self.metavar else f'{{{value}}}'}={shown}"
         return " ".join(filter(None, (", ".join(self.flags), value)))
 
@@ -104,6 +107,8 @@ class Flag:
             text += f": {', '.join(self.choices)}"
         if self.implied is not None:
             text += f"; {self.implied} if given without a value"
+        if self.by_data:
+            text += f"; if not given, {self.by_data}"
         return text + (f"; needs {' and '.join(self.needs)}" if self.needs else "")
 
     @property
@@ -255,6 +260,12 @@ def _fields(options: type) -> dict[str, str]:
     return {
         flag: name for name, (stated, _) in statements(options).items() for flag in stated.flags
     }
+
+
+@functools.cache
+def by_data(options: type) -> frozenset[str]:
+    """The fields whose defaults follow from the training data."""
+    return frozenset(name for name, (stated, _) in statements(options).items() if stated.by_data)
 
 
 def flag(options: type, name: str) -> str:

@@ -30,6 +30,11 @@ class ModelOptions(ConfiguredOptions):
         "options and its defaults",
         choice("nematus", "nematus-tf", "dl4mt", "marian"),
     )
+    defaults: str = general_option(
+        "--defaults: whether the defaults of sizes, learning rate, regularisation and validation "
+        "follow from the training data (data), or are the same for all (fixed)",
+        choice("data", "fixed", default="data"),
+    )
     dry_run: bool = general_option(
         "--dry-run: print the model's size, an estimate of memory and the first batch, and exit"
     )

@@ -54,7 +54,19 @@ class TrainOptions(OptimizationOptions, ModelOptions):
     valid_freq: str = validation_option(
         "--valid-freq N[u|e|m|t]: validate every N updates (u), epochs (e), minutes (m) or "
         "target words (t)",
-        frequency("1e"),
+        frequency(
+            "1e",
+            by_data="every epoch, or of long ones every 1,000 updates or tenth, and more rarely if "
+            "validation takes over 3 % of the time",
+        ),
+    )
+    valid_lines: int = validation_option(
+        "--valid-lines N: validate on N lines, spread evenly over the validation text; 0: on all",
+        whole(0, 10**9, default=0, by_data="500, or all if a script or a file takes translations"),
+    )
+    valid_beam_size: int | None = validation_option(
+        "--valid-beam-size K: beam size of validation, if it differs from --beam-size",
+        whole(1, 1000, by_data="--beam-size if that is given, else 1"),
     )
     valid_mini_batch: int = validation_option(
         "--valid-mini-batch N (--valid_batch_size): sentences in a mini-batch of validation",
@@ -85,7 +97,8 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         "in its name stands for the epoch, {U} for the update"
     )
     beam_size: int = validation_option(
-        "-b --beam-size K: beam size of validation, saved as the model's default",
+        "-b --beam-size K: beam size, saved as the model's default, and used in validation (see "
+        "--valid-beam-size)",
         whole(1, 1000, default=5),
     )
     normalize: float | None = validation_option(
@@ -216,6 +229,11 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         "mini-batch, never on CPUs",
         choice("auto", "on", "off", default="auto"),
     )
+
+    @property
+    def searched_beam(self) -> int:
+        """The beam size of validation."""
+        return self.valid_beam_size or self.beam_size
 
     @property
     def length_power(self) -> float:

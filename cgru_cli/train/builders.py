@@ -221,6 +221,7 @@ def read_dev_set(setup: Setup) -> DevSet | None:
         TextEncoding.of(model, setup.vocabularies, preprocessing),
         reference=texts.reference,
         max_length=plan.options.valid_max_length,
+        lines=plan.options.valid_lines,
     )
 
 

@@ -35,27 +35,29 @@ class DevSet:
         *,
         reference: PathLike | None = None,
         max_length: int = 1000,
+        lines: int = 0,
     ) -> DevSet:
         """Read the files; source is None for a language model without a condition.
 
         source, target: prepared like the training text: words between spaces, or raw text for
         `.spm`. reference: plain text; the plain text of the target if not given. max_length: words
-        after which sentences are cut, with a warning. Raises CgruError for files that cannot be
-        read, are empty, or differ in their number of lines.
+        after which sentences are cut, with a warning. lines: how many to keep, spread evenly
+        over the text; 0: all. Raises CgruError for files that cannot be read, are empty, or differ
+        in their number of lines.
         """
         files = [path for path in (source, target, reference) if path is not None]
-        lines = {path: list(text_lines(path)) for path in files}
+        read = {path: list(text_lines(path)) for path in files}
         for path in files:
-            check_line_counts((files[0], len(lines[files[0]])), (path, len(lines[path])))
-        if not lines[target]:
+            check_line_counts((files[0], len(read[files[0]])), (path, len(read[path])))
+        if not read[target]:
             raise CgruError(f"{files[0]}: is empty; validation needs sentences")
         tags = encoding.kind is Type.TAGGER
         if tags:
             max_length = sys.maxsize  # each word needs its tag
-        sources: list[list[tuple[int, ...]]] = [[] for _ in lines[target]]
+        sources: list[list[tuple[int, ...]]] = [[] for _ in read[target]]
         if source is not None:
-            sources = _encoded(source, lines[source], encoding.source_ids, max_length)
-        targets = _encoded(target, lines[target], encoding.target_ids, max_length)
+            sources = _encoded(source, read[source], encoding.source_ids, max_length)
+        targets = _encoded(target, read[target], encoding.target_ids, max_length)
         if tags:
             for number, pair in enumerate(zip(sources, targets, strict=True), 1):
                 with errors.at(f"{target}: line {number}"):
@@ -63,12 +65,21 @@ class DevSet:
         if encoding.source_reversed:
             sources = [words[::-1] for words in sources]
         if reference is not None:
-            references = lines[reference]
+            references = read[reference]
         else:
-            references = [encoding.reference(tokens(line)) for line in lines[target]]
-        joined = "\0".join("\n".join(lines[path]) for path in files)
+            references = [encoding.reference(tokens(line)) for line in read[target]]
+        total = len(targets)
+        count = min(lines or total, total)
+        kept = [i * total // count for i in range(count)]
+        joined = "\0".join("\n".join(read[path][i] for i in kept) for path in files)
         fingerprint = hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()
-        return cls(sources, targets, references, encoding, fingerprint)
+        return cls(
+            [sources[i] for i in kept],
+            [targets[i] for i in kept],
+            [references[i] for i in kept],
+            encoding,
+            fingerprint,
+        )
 
 
 def _encoded(

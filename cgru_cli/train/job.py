@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..options.train import TrainOptions
@@ -25,23 +25,26 @@ def run(
     data: str | None,
     on_validation: OnValidation | None = None,
     settings: Callable[[str], Mapping[str, Any]] | None = None,
+    stated: Collection[str] | None = None,
 ) -> None:
     """Train with these options, from the start or from the last save.
 
     data: a folder that `cgru prep` made. on_validation: called after each validation with the
     number of updates and the metrics. settings: the options in the names of the program whose files
-    are written, for the form "saved". Raises CgruError for bad text, vocabularies, models and
-    folders; Stopped, after saving, when a signal ends it.
+    are written, for the form "saved". stated: the options that were given; the others follow from
+    the data, or have their declared defaults if it is None. Raises CgruError for bad text,
+    vocabularies, models and folders; Stopped, after saving, when a signal ends it.
     """
+    stated = None if options.compat or options.defaults == "fixed" else stated
     with with_standard_input(options) as options:
         if not options.dry_run:
-            _train(options, data, on_validation, settings("saved") if settings else {})
+            _train(options, data, on_validation, settings("saved") if settings else {}, stated)
             return
         plan, texts = decide(options, data)
         if options.optimizer_params:
             build_optimizer(options)  # refuses unknown parameters
         with contextlib.ExitStack() as stack:
-            describe(prepare(plan, texts, stack))
+            describe(prepare(plan, texts, stack, stated=stated))
 
 
 def _train(
@@ -49,6 +52,7 @@ def _train(
     data: str | None,
     on_validation: OnValidation | None,
     settings: Mapping[str, Any],
+    stated: Collection[str] | None,
 ) -> None:
     from ..optimization import cluster
 
@@ -56,9 +60,9 @@ def _train(
         try:
             if cluster.is_named(os.environ):  # first, so that workers can report errors
                 replicas = _join(options)
-                setup = _prepare_together(options, data, stack, replicas)
+                setup = _prepare_together(options, data, stack, replicas, stated)
             else:
-                setup = prepare(*decide(options, data), stack)
+                setup = prepare(*decide(options, data), stack, stated=stated)
                 replicas = _join(options)
         except Stopped:  # the loop logs later ones itself
             terminal.write("cgru: stopped before training began\n")
@@ -87,12 +91,16 @@ def _join(options: TrainOptions) -> Replicas:
 
 
 def _prepare_together(
-    options: TrainOptions, data: str | None, stack: contextlib.ExitStack, replicas: Replicas
+    options: TrainOptions,
+    data: str | None,
+    stack: contextlib.ExitStack,
+    replicas: Replicas,
+    stated: Collection[str] | None,
 ) -> Setup:
     """Prepare in each process; in worker 0 first, because the others use the files it writes."""
 
     def prepared() -> Setup:
-        return prepare(*decide(options, data), stack, first=replicas.is_first)
+        return prepare(*decide(options, data), stack, first=replicas.is_first, stated=stated)
 
     of_first = replicas.run_in_all(lambda: prepared() if replicas.is_first else None)
     return replicas.run_in_all(lambda: of_first or prepared())

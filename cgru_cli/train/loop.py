@@ -277,7 +277,7 @@ class Training:
         before, now = course.checked, course.progress
         save, saved = any_due(plan.save, before, now), False
         last = plan.options.compat == "marian" and self._finished()  # _end validates
-        if plan.metrics and plan.valid.due(before, now) and not last:
+        if plan.metrics and plan.valid_is_due(before, course) and not last:
             if save:  # first, in case validation fails; a resumed run validates again
                 saved = self._save(plan.options.keep)
             self._validate()
@@ -285,8 +285,8 @@ class Training:
             time_now = self.clock()  # the time of validation counts, for limits in minutes
             (passed,) = self._agreed(time_now - self.counted)
             self.counted = time_now
-            now = dataclasses.replace(now, seconds=now.seconds + passed)
-            course.progress = now
+            now = course.validated(passed, plan.valid_share)
+            self.reporter.validation_time(course, passed)
             save = save or any_due(plan.save, before, now)
         course.checked = now
         if save:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from os.path import isfile
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from ..corpus.number_files import file_digest
 from ..errors import UsageError, reading
@@ -15,10 +17,14 @@ from ..options.model import LABELLING
 from ..options.score import LABEL_METRICS
 from ..options.train import TrainOptions
 from ..system.structured_files import check_no_pipe
+from .data_defaults import VALID_SHARE
 from .run.learning_rate import Schedule
 from .run.patience import LOWER_IS_BETTER
-from .run.progress import CostType, Frequency, LogicalEpoch
+from .run.progress import CostType, Frequency, LogicalEpoch, Progress
 from .validation import COSTS
+
+if TYPE_CHECKING:
+    from .run.state import Course
 
 SCRIPTED = ("translation", "valid-script")  # by --valid-script-path
 
@@ -37,13 +43,35 @@ class TrainingPlan:
     save: tuple[Frequency, ...]
     display: Frequency
     batch_warmup: Frequency
+    # options that nobody stated, and their values by the data
+    chosen: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def valid_share(self) -> float:
+        """The share of the training time that validation may take; 0: any."""
+        return VALID_SHARE if "valid_freq" in self.chosen else 0.0
+
+    def valid_is_due(self, before: Progress, course: Course) -> bool:
+        """Whether validation is due after `before`, and keeps to its share of the time."""
+        now = course.progress
+        held_back = self.valid_share > 0 and now.seconds < course.valid_from
+        return self.valid.due(before, now) and not held_back
 
     @classmethod
-    def of(cls, options: TrainOptions, *, can_validate: bool) -> TrainingPlan:
-        """can_validate: whether there is text to validate on; without it there are no metrics.
+    def of(
+        cls,
+        options: TrainOptions,
+        *,
+        can_validate: bool,
+        chosen: Mapping[str, Any] = MappingProxyType({}),
+    ) -> TrainingPlan:
+        """The plan of these options, with values chosen for some of them.
+
+        can_validate: whether there is text to validate on; without it there are no metrics.
 
         Raises UsageError, naming the option, for options that contradict each other.
         """
+        options = dataclasses.replace(options, **chosen)
         _check_together(options)
         try:
             logical_epoch = LogicalEpoch.parse(options.logical_epoch)
@@ -80,6 +108,7 @@ class TrainingPlan:
             save=Frequency.parse_all(options.save_freq),
             display=Frequency.parse(options.disp_freq),
             batch_warmup=batch_warmup,
+            chosen=chosen,
         )
 
 

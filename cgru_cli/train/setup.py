@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import importlib.util
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from ..system.structured_files import write_json
 from ..text.copying import known_placeholders
 from ..text.pipeline import PipelineSettings, Preprocessing
 from ..text.vocabulary import Vocabulary
+from .data_defaults import defaults_by_data
 from .encoding import TextEncoding, encode
 from .memory import check_batch
 from .missing_vocabularies import make_missing
@@ -76,13 +77,19 @@ def check_extras(options: TrainOptions) -> None:
 
 
 def prepare(
-    plan: TrainingPlan, texts: Texts, stack: contextlib.ExitStack, *, first: bool = True
+    plan: TrainingPlan,
+    texts: Texts,
+    stack: contextlib.ExitStack,
+    *,
+    first: bool = True,
+    stated: Collection[str] | None = None,
 ) -> Setup:
     """Read or make the model, lock the folder, encode the text, and check that batches fit.
 
     first: whether this process writes the files of the run; the folder stays locked for it until
-    the stack is closed. A dry run writes nothing that stays. Raises CgruError and UsageError as the
-    steps do.
+    the stack is closed. stated: the options that were given, if the others follow from the data; a
+    run that resumes keeps those that it began with. A dry run writes nothing that stays. Raises
+    CgruError and UsageError as the steps do.
     """
     options = plan.options
     model, vocabularies, notes = make_starting_model(options, texts)
@@ -107,6 +114,12 @@ def prepare(
         texts = _recorded_copying(options.copy, texts, vocabularies, path)
     encoding = TextEncoding.of(model, vocabularies)
     corpus = encode(texts, encoding, options, folder.beside(".corpus"), spare)
+    if stated is not None:
+        chosen = folder.chosen(stated)
+        if chosen is None:
+            chosen = defaults_by_data(options, stated, corpus)
+        plan = TrainingPlan.of(options, can_validate=texts.dev is not None, chosen=chosen)
+        options = plan.options
     if not options.dry_run:
         check_batch(structure, options, corpus)
     if options.begins_from is None and options.init == "scaled":

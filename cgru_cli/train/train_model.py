@@ -47,7 +47,8 @@ def train_model(
             raise UsageError('model: name the file to write, such as "run/model.npz"')
         import_tensorflow()
         try:
-            job.run(asked, None if data is None else os.fspath(data), on_validation)
+            folder = None if data is None else os.fspath(data)
+            job.run(asked, folder, on_validation, stated=options)
         except Stopped:
             raise KeyboardInterrupt from None
         return load_model(asked.model)

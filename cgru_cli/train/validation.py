@@ -105,7 +105,7 @@ class Validator:
         from ..search.settings import SearchSettings
 
         sources, kind = self.dev_set.sources, self.model.structure.type
-        beam_size, limit = self.options.beam_size, PROGRAMS["nematus"].limit
+        beam_size, limit = self.options.searched_beam, PROGRAMS["nematus"].limit
         if not kind.writes_text:  # labels need no beam
             beam_size, limit = 1, label_limit
         texts = [""] * len(sources)

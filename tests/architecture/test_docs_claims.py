@@ -9,7 +9,8 @@ from documentation import ROOT, commands, name_of, of_cgru, parse
 
 from cgru_cli.cli import main
 from cgru_cli.options import config_file
-from cgru_cli.options.flags import statements
+from cgru_cli.options.flags import by_data, statements
+from cgru_cli.options.train import TrainOptions
 from cgru_cli.parameters.program import COMPAT, PROGRAMS
 from cgru_cli.serve import engine, server, work
 
@@ -102,6 +103,7 @@ def test_tables_of_defaults_are_the_options_in_force(page):
     own, *others = (dumped("train", *words) for words in [(), *(("--compat", p) for p in programs)])
     for values in (own, *others):
         values.pop("model"), values.pop("compat")
+    own |= {name.replace("_", "-"): "by the data" for name in by_data(TrainOptions)}
     table = text.partition("<!-- generated: defaults -->")[2].partition("<!-- end")[0]
     rows = {row[0]: row[1:] for row in re.findall(
         r"^\| `--(.+?)` \|(?: `?(.*?)`? \|)(?: `?(.*?)`? \|)(?: `?(.*?)`? \|)?$", table, re.M

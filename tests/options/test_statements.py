@@ -242,7 +242,8 @@ def test_the_help_shows_groups_values_and_defaults(command):
             (line,) = (" ".join(found.split()) for found in re.findall(entry, text, re.M))
             assert flag.help in line and "[from" not in line
             if flag.is_number and not isinstance(default, tuple) and default is not None:
-                assert f" {flag.value_name}={default} {flag.help}" in line
+                shown = flag.value_name if flag.by_data else f"{flag.value_name}={default}"
+                assert f" {shown} {flag.help}" in line
     assert text.count("-h, --help") == 1
 
 

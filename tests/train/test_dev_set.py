@@ -25,9 +25,9 @@ def write(tmp_path):
     return files
 
 
-def read(paths, sources=(SOURCE,), reference=None, max_length=1000, **more):
+def read(paths, sources=(SOURCE,), reference=None, max_length=1000, lines=0, **more):
     encoding = TextEncoding((*sources, TARGET), **more)
-    return DevSet.read(*paths, encoding, reference=reference, max_length=max_length)
+    return DevSet.read(*paths, encoding, reference=reference, max_length=max_length, lines=lines)
 
 
 def test_ids_and_references_by_hand(write):
@@ -35,6 +35,15 @@ def test_ids_and_references_by_hand(write):
     assert made.sources == [[(2,), (1,)], [], [(3,), (4,)]]
     assert made.targets == [[2, 4, 5], [3], [1]]
     assert made.references == ["A CD", "B", "zzz"]
+
+
+def test_lines_are_spread_evenly_over_the_text(write):
+    paths = write("a\nb\nc\na a\nb b\n", "A\nB\nD\nA A\nB B\n")
+    whole, some = read(paths), read(paths, lines=2)
+    assert some.sources == [[(2,)], [(4,)]] and some.targets == [[2], [5]]
+    assert some.references == ["A", "D"] and some.fingerprint != whole.fingerprint
+    assert read(paths, lines=9) == read(paths, lines=5) == whole
+    assert read(write("a\nc\n", "A\nD\n")).fingerprint == some.fingerprint
 
 
 def test_factors(write):

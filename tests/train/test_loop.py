@@ -44,7 +44,7 @@ class Alone:
 def run(tmp_path):
     """A function that trains, and returns the updates of saves and the lines of the log."""
 
-    def train(*, update=1.0, validation=0.0, **options):
+    def train(*, update=1.0, validation=0.0, chosen=None, **options):
         now = [0.0]
         saved, kept = [], []
 
@@ -72,7 +72,7 @@ def run(tmp_path):
 
         metrics = ("perplexity",) if validation else ()
         asked = TrainOptions(model="m.npz", valid_metrics=metrics, **options)
-        plan = TrainingPlan.of(asked, can_validate=bool(validation))
+        plan = TrainingPlan.of(asked, can_validate=bool(validation), chosen=chosen or {})
         log = TrainingLog(tmp_path / "log", tmp_path / "records", quiet=True)
         course = Course()
         Loop(
@@ -122,6 +122,32 @@ def test_a_save_at_least_every_half_hour_by_default(run):
     """An update takes a minute, and an epoch 100; an hour of the clock is saved twice."""
     ended = run(update=60.0, after="230u")
     assert ended.saved == [30, 60, 90, 100, 120, 150, 180, 200, 210, 230]
+
+
+def validations(ended):
+    """The updates of validations, and the shares of the time that were logged."""
+    at = [line.split(" : ")[1] for line in ended.lines if line.startswith("[valid]")]
+    took = [line for line in ended.lines if line.startswith("Validation took")]
+    return [int(one.removeprefix("Up. ")) for one in at], took
+
+
+def test_validation_takes_at_most_3_percent_of_the_time_by_default(run):
+    """A validation of 12 seconds after 20 updates of a second; the next ones 400 seconds later."""
+    ended = run(validation=12.0, chosen={"valid_freq": "20u"}, after="2000u", early_stopping=0)
+    at, took = validations(ended)
+    assert at == [20, 420, 820, 1220, 1620]  # 12 / 0.03 = 400 seconds
+    assert took[0] == "Validation took 12.0s; 37.5% of the time so far (limit 3%)"
+    assert took[-1].endswith("; 3.6% of the time so far (limit 3%)")
+    course = ended.course
+    assert course.validating == pytest.approx(60)
+    assert course.validating / course.progress.seconds < 0.03
+
+
+def test_a_frequency_that_is_stated_is_kept(run):
+    ended = run(validation=12.0, valid_freq="20u", after="100u", early_stopping=0)
+    at, took = validations(ended)
+    assert at == [20, 40, 60, 80, 100]
+    assert took[-1] == "Validation took 12.0s; 37.5% of the time so far"
 
 
 def test_a_first_line_is_logged_within_a_minute(run):

@@ -119,7 +119,8 @@ CHANGES = (
     | given("plan", DECAY | {"lr_decay_strategy": "epoch"}, lr_decay_freq=2)
     | of("validation", valid_sets=("S", "T"), valid_reference="DS", valid_metrics=("chrf",),
          valid_mini_batch=3, valid_max_length=2, valid_script="cat",
-         valid_translation_output="out", beam_size=2, normalize=0.5, suppress_unk=True)
+         valid_translation_output="out", beam_size=2, normalize=0.5, suppress_unk=True,
+         valid_beam_size=3, valid_lines=2)
     | given("validation", {"valid_script": "cat"}, valid_script_args=("-n",))
     | of("script", external_validation_script="cat")
     | of("shown", log_gradients=True, log="other.log", valid_log="v.log",
@@ -131,7 +132,7 @@ CHANGES = (
 OF_NO_EFFECT = {"lr_report", "disp_label_counts", "disp_translations"}
 NO_TRAINING = set(
     """
-    compat config dump_config dry_run interpolate_env_vars relative_paths tsv_fields
+    compat config defaults dump_config dry_run interpolate_env_vars relative_paths tsv_fields
     sentencepiece_options sentencepiece_max_lines no_reload no_restore_corpus no_optimizer_reload
     no_spm_encode
     """.split()
@@ -210,7 +211,9 @@ def decided(files, tmp_path, monkeypatch):
 
     class Validator:
         def __init__(self, options, metrics, dev_set, model):
-            names = "valid_script valid_script_args valid_translation_output beam_size normalize"
+            names = (
+                "valid_script valid_script_args valid_translation_output searched_beam normalize"
+            )
             seen["validation"] = (
                 [
                     getattr(options, name)

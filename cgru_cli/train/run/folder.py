@@ -10,7 +10,7 @@ import contextlib
 import glob
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,14 @@ import numpy as np
 
 from ...errors import CgruError, UsageError, reading, writing
 from ...formats import array_files, model_vocabularies
+from ...options.flags import by_data
+from ...options.keywords import checked
+from ...options.train import TrainOptions
 from ...text.vocabulary import Vocabulary
 
 FORMAT = 1
 _JSON = "json"
+ADVICE = "restore the file, or remove it and the model to start again"
 UPDATE = "{U}"  # in names of kept models
 WRITTEN_BY_CGRU = b"# written by cgru\n"  # begins `.progress.yml`, if cgru saved last
 
@@ -152,6 +156,22 @@ class RunFolder:
                 f"and {self.model.name} to start again"
             )
         return arrays, values
+
+    def chosen(self, stated: Collection[str]) -> dict[str, Any] | None:
+        """The defaults of `cgru train` that the saved run follows, without those stated now.
+
+        None if there is no run. Raises CgruError for a state that is damaged.
+        """
+        saved = self.load()
+        if saved is None:
+            return None
+        try:
+            chosen = checked(
+                TrainOptions, saved[1].get("chosen", {}), sorted(by_data(TrainOptions))
+            )
+        except (AttributeError, UsageError) as error:
+            raise CgruError(f"{self.state}: damaged: chosen: {error}; {ADVICE}") from None
+        return {name: value for name, value in chosen.items() if name not in stated}
 
     def thin(self, keep: int) -> None:
         """Remove all kept models except the `keep` (> 0) newest, with their files."""

@@ -169,6 +169,13 @@ class Reporter:
         if self._board:
             self._board.write(progress.updates, {f"valid/{record.metric}": value})
 
+    def validation_time(self, course: Course, seconds: float) -> None:
+        """Log the time of a validation, and the share of all validations in the training."""
+        if self._plan.options.compat != "marian":
+            share = course.validating / max(course.progress.seconds, 1e-9)
+            limit = f" (limit {self._plan.valid_share:.0%})" if self._plan.valid_share else ""
+            self.log.line(f"Validation took {seconds:.1f}s; {share:.1%} of the time so far{limit}")
+
     def draw(self) -> None:
         """Draw the learning curves so far, with --plot."""
         if self._plan.options.plot:

@@ -85,6 +85,7 @@ class Saving:
             identity=dict(self._identity),
             jit=self._step.jit,
             patience=patience.saved(),
+            chosen=dict(self._setup.plan.chosen),
             **vars(course),
         )
         self.folder.save(self._step.state(), dataclasses.asdict(saved))

@@ -11,7 +11,7 @@ from ...options.train import TrainOptions
 from ...parameters.structure import Structure
 from ...system.typed_json import LATER, dataclass_from_json
 from ...text.vocabulary import Vocabulary
-from .folder import RunFolder
+from .folder import ADVICE, RunFolder
 from .patience import Patience, SavedPatience
 from .progress import Interval, Progress
 
@@ -30,7 +30,6 @@ _OF_THE_TEXT = """
 OF_THE_TEXT = [name.strip() for name in _OF_THE_TEXT.split(",")]
 VALIDATION_TEXT = "validation text (see --valid-reset-all)"
 _JIT = {"auto": None, "on": True, "off": False}
-ADVICE = "restore the file, or remove it and the model to start again"
 
 
 @dataclass
@@ -43,6 +42,20 @@ class Course:
     nan_in_a_row: int = 0  # updates that were skipped
     # progress, in its unit, at which the last warm-up began
     warmup_from: float = field(default=0.0, metadata=LATER)
+    validating: float = field(default=0.0, metadata=LATER)  # seconds of all validations
+    # seconds of training after which the next validation keeps to its share of them
+    valid_from: float = field(default=0.0, metadata=LATER)
+
+    def validated(self, seconds: float, share: float) -> Progress:
+        """The progress after a validation that took so many seconds.
+
+        share: of the time that validation may take, 0 for any: so much later comes the next one.
+        """
+        self.progress = replace(self.progress, seconds=self.progress.seconds + seconds)
+        self.validating += seconds
+        rest = seconds * (1 / share - 1) if share else 0.0
+        self.valid_from = self.progress.seconds + rest
+        return self.progress
 
     def has_recorded(self, record: Mapping[str, Any]) -> bool:
         """Whether a record of the last update (see `TrainingLog`) was written before the save.
@@ -66,6 +79,7 @@ class SavedRun(Course):
     identity: dict[str, Any]  # see `identity`
     jit: bool  # whether the step is compiled
     patience: SavedPatience
+    chosen: dict[str, Any] = field(default_factory=dict, metadata=LATER)  # see `TrainingPlan`
 
 
 def identity(

@@ -88,7 +88,9 @@ def saving(folder, tmp_path):
             vocabularies=[read_vocabulary(path)] * 2,
             texts=SimpleNamespace(preprocessing=None),
             settings={},
-            plan=SimpleNamespace(options=options, schedule=Schedule(TrainOptions(learn_rate=0.5))),
+            plan=SimpleNamespace(
+                options=options, schedule=Schedule(TrainOptions(learn_rate=0.5)), chosen={}
+            ),
         )
         log = TrainingLog(folder.beside(".log"), folder.records, quiet=True)
         return Saving(setup, step, IDENTITY, log, **more)
