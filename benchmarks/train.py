@@ -245,7 +245,8 @@ class Bench:
         texts, vocabularies = files(self.folder, self.a.type)
         return [
             sys.executable, "-m", "cgru_cli", "train", "-t", *texts, "-v", *vocabularies,
-            "-m", str(model), "--dim-emb", str(embedding), "--dim-rnn", str(state), *self.kind(),
+            "-m", str(model), "--defaults", "fixed", "--dim-emb", str(embedding),
+            "--dim-rnn", str(state), *self.kind(),
             *self.shared(updates), "--save-freq", "0", "--device", "cpu", *more,
         ]  # fmt: skip
 

@@ -72,9 +72,9 @@ def number(
     return {"kind": float, "bounds": Bounds(least, most, above, below, off)} | more
 
 
-def probability(default: float | None) -> dict[str, Any]:
+def probability(default: float | None, **more: Any) -> dict[str, Any]:
     """Values that are probabilities below 1."""
-    return number(0, below=1, default=default)
+    return number(0, below=1, default=default, **more)
 
 
 def choice(*choices: str, **more: Any) -> dict[str, Any]:

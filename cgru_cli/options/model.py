@@ -154,10 +154,11 @@ class ModelOptions(ConfiguredOptions):
     )
     dim_emb: int = model_option(
         "--dim-emb N (--embedding_size --dim_word): size of word embeddings",
-        whole(1, 65536, default=512),
+        whole(1, 65536, default=512, by_data="128, 256 or 512, or half of --dim-rnn"),
     )
     dim_rnn: int = model_option(
-        "--dim-rnn N (--state_size --dim): size of recurrent states", whole(1, 65536, default=1024)
+        "--dim-rnn N (--state_size --dim): size of recurrent states",
+        whole(1, 65536, default=1024, by_data="256, 512 or 1024, or twice --dim-emb"),
     )
     dim_factors: tuple[int, ...] = model_option(
         "--dim-factors N... (--dim_per_factor): embedding size of each source factor, the word "
@@ -209,7 +210,8 @@ class ModelOptions(ConfiguredOptions):
         "the output layer too"
     )
     tied_embeddings_all: bool = model_option(
-        "--tied-embeddings-all: use one embedding matrix for source, target and output layer"
+        "--tied-embeddings-all: use one embedding matrix for source, target and output layer",
+        {"kind": bool, "by_data": "on if both sides have the same vocabulary"},
     )
     tied_embeddings_src: bool = model_option(
         "--tied-embeddings-src (--tie_encoder_decoder_embeddings): use one embedding matrix for "

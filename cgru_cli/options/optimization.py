@@ -36,7 +36,7 @@ class OptimizationOptions(Options):
     mini_batch_words: int = batch_option(
         "--mini-batch-words N (--token_batch_size): size of mini-batches in words (number of "
         "pairs times the longest side) instead of sentence pairs; 0: in sentence pairs",
-        whole(0, 100_000_000, default=0),
+        whole(0, 100_000_000, default=0, by_data="1,000 to 4,000 unless --mini-batch is given"),
     )
     mini_batch_fit: bool = batch_option(
         "--mini-batch-fit: make mini-batches as large as fits into --workspace",
@@ -114,7 +114,7 @@ class OptimizationOptions(Options):
     label_smoothing: float = objective_option(
         "--label-smoothing P: label smoothing of the cross-entropy: probability spread evenly "
         "over the vocabulary",
-        probability(0.0),
+        probability(0.0, by_data="0.1 for models that translate"),
     )
     guided_alignment: tuple[str, ...] = objective_option(
         "--guided-alignment FILE...: guide the attention by word alignments of the training "
@@ -197,7 +197,7 @@ class OptimizationOptions(Options):
     exponential_smoothing: float = optimiser_option(
         "--exponential-smoothing A: validate and save an exponential moving average of the "
         "weights, in which the newest ones have the factor A; 0: no average",
-        number(0, below=1, default=0.0, implied=1e-4),
+        number(0, below=1, default=0.0, implied=1e-4, by_data="0.001"),
     )
     decay_c: float = optimiser_option(
         "--decay-c C: L2 regularisation: weight of the sum of squares of all parameters, added "
@@ -237,12 +237,12 @@ class OptimizationOptions(Options):
     learn_rate: float = rate_option(
         "-l --learn-rate R (--learning_rate --lrate): learning rate; 0 leaves the weights as "
         "they are, to validate a model only",
-        number(0, 1000, default=1e-4),
+        number(0, 1000, default=1e-4, by_data="0.0003 to 0.002 for adam, less for large states"),
     )
     lr_warmup: str = rate_option(
         "--lr-warmup N[u|e|t] (--warmup_steps): warm-up: let the learning rate grow linearly for "
         "N updates (u), epochs (e) or target words (t)",
-        frequency("0"),
+        frequency("0", by_data="half an epoch, 50 to 500 updates, for adam"),
     )
     lr_warmup_start_rate: float = warmup_option(
         "--lr-warmup-start-rate R: learning rate at which the warm-up starts",
@@ -299,7 +299,7 @@ class OptimizationOptions(Options):
     dropout_embedding: float = dropout_option(
         "--dropout-embedding P (--rnn_dropout_embedding): dropout probability of embeddings "
         "where a layer reads them",
-        probability(0.0),
+        probability(0.0, by_data="0.3 to 0 unless other dropout is given"),
     )
     dropout_hidden: float = dropout_option(
         "--dropout-hidden P (--rnn_dropout_hidden --dropout-rnn): dropout probability of states, "
@@ -319,12 +319,11 @@ class OptimizationOptions(Options):
     dropout_annotation: float = dropout_option(
         "--dropout-annotation P: dropout probability of the encoder's annotations, the same for "
         "all layers that read them",
-        probability(0.0),
+        probability(0.0, by_data="0.3 to 0 unless other dropout is given"),
     )
     dropout_output: float | None = dropout_option(
-        "--dropout-output P: dropout probability of the layer before the output layer; "
-        "--dropout-embedding if not given, as Nematus",
-        probability(None),
+        "--dropout-output P: dropout probability of the layer before the output layer",
+        probability(None, by_data="0.4 to 0, or --dropout-embedding if other dropout is given"),
     )
 
     @property

@@ -1,30 +1,167 @@
-"""The defaults of `cgru train` that follow from the training data, and what each rests on."""
+"""The defaults of `cgru train` that follow from the training data, and what each rests on.
+
+Measured: recipes/multi30k (29,000 pairs), recipes/it-docs (22,934), recipes/tatoeba (165,609),
+recipes/ladder and recipes/labels. The rest are the rules of thumb of docs/sizes.md.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
+from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..corpus.corpus import Corpus
 from ..options.flags import by_data
 from ..options.train import TrainOptions
+from ..parameters.structure import Structure
+from ..text.vocabulary import Vocabulary
 from .run.folder import RunFolder
 
 VALID_SHARE = 0.03  # of the training time that validation may take by default
-_VALIDATED = 500  # lines: BLEU of so many tells models apart, and costs seconds
-_BATCH = 80 * 20  # words, where mini-batches are counted in sentences
+_VALIDATED = 500  # lines: enough to tell models apart, and translated in seconds
+_BATCH = 1600  # words in a mini-batch of 80 sentences, about
+
+
+class _Size(NamedTuple):
+    """Defaults for at most so many sentence pairs."""
+
+    pairs: float
+    embedding: int
+    state: int
+    words: int  # in a mini-batch, with padding; 0: it is counted in sentences
+    dropout: tuple[float, float, float]  # of embeddings, of annotations, before the output layer
+
+
+_SIZES = (
+    # less text than was measured: the smaller model of multi30k, and nearly its dropout
+    _Size(15_000, 128, 256, 1000, (0.3, 0.3, 0.4)),
+    # multi30k: 40.8 BLEU, and 38.6 with 128, 256 and more dropout; the dropout of it-docs
+    _Size(100_000, 256, 512, 1500, (0.2, 0.2, 0.3)),
+    # tatoeba: its dropout, with 192 and 320
+    _Size(1_000_000, 256, 512, 1500, (0.1, 0.1, 0.2)),
+    # the sizes of Nematus, of Marian and of WMT16, which needed no dropout
+    _Size(inf, 512, 1024, 4000, (0.0, 0.0, 0.0)),
+)
+_LABELLING = _Size(inf, 64, 64, 0, (0.2, 0.0, 0.2))  # recipes/labels
+# The rate of Adam up to a state of so many numbers: labels, ladder, multi30k to tatoeba, and
+# Marian's example for WMT17.
+_RATES = ((64, 0.003), (128, 0.002), (512, 0.001), (inf, 0.0003))
+_CONTINUED = 0.3  # part of the rate with which a trained model continues: it-docs, adapt.sh
+_AVERAGED = 0.001  # all recipes: the average of the weights of about 1,000 updates
+_DROPOUT = ("dropout_embedding", "dropout_annotation", "dropout_output")
+# If any option of a line is stated, the others have their declared defaults.
+_TOGETHER = """
+    dropout_embedding dropout_annotation dropout_output dropout_hidden dropout_source dropout_target
+    mini_batch_words mini_batch mini_batch_fit
+    tied_embeddings_all tied_embeddings tied_embeddings_src embedding_vectors no_feedback
+    dim_emb dim_factors embedding_vectors
+"""
 
 
 def defaults_by_data(
-    options: TrainOptions, stated: Collection[str], corpus: Corpus
+    options: TrainOptions,
+    stated: Collection[str],
+    corpus: Corpus,
+    structure: Structure,
+    vocabularies: Sequence[Vocabulary],
 ) -> dict[str, Any]:
     """The values of options that were not stated, by field.
 
-    stated: fields that were given a value, if only that of the declaration.
+    stated: fields that were given a value, if only the declared default. structure: of a trained
+    model that is given, or of the new one before its sizes are known; vocabularies: its own.
+    Minimum risk training, which continues another training, has declared defaults.
     """
-    chosen = _validation(options, stated, corpus)
-    return {n: value for n, value in chosen.items() if n in by_data(TrainOptions) - {*stated}}
+    chosen: dict[str, Any] = {}
+    if not options.minimizes_risk:
+        chosen = _of_model(options, {*stated}, len(corpus), structure, vocabularies)
+    for names in map(str.split, _TOGETHER.strip().splitlines()):
+        if {*names} & {*stated}:
+            chosen = {name: value for name, value in chosen.items() if name not in names}
+    words = chosen.get("mini_batch_words") or options.mini_batch_words or _BATCH
+    updates = int(corpus.lengths.max(axis=1).sum()) // words  # of an epoch
+    if options.optimizer in ("adam", "adamw") and "learn_rate" in chosen:
+        if not options.begins_from:
+            chosen["lr_warmup"] = f"{min(500, max(50, updates // 100 * 50))}u"
+    else:
+        chosen.pop("learn_rate", None)
+    chosen |= _of_validation(options, stated, updates)
+    return {name: v for name, v in chosen.items() if name in by_data(TrainOptions) - {*stated}}
+
+
+def _of_model(
+    options: TrainOptions,
+    stated: set[str],
+    pairs: int,
+    structure: Structure,
+    vocabularies: Sequence[Vocabulary],
+) -> dict[str, Any]:
+    kind, new = structure.type, options.begins_from is None
+    size = next(one for one in _SIZES if pairs <= one.pairs) if kind.writes_text else _LABELLING
+    state = structure.state
+    chosen: dict[str, Any] = {}
+    if new:
+        embedding, state = size.embedding, size.state
+        if "dim_rnn" in stated:
+            state = options.dim_rnn
+            embedding = max(1, state * size.embedding // size.state)
+        elif "dim_emb" in stated:
+            state = options.dim_emb * size.state // size.embedding
+        chosen = {"dim_emb": embedding, "dim_rnn": state}
+        one = len(vocabularies) == 2 and vocabularies[0].fingerprint == vocabularies[1].fingerprint
+        if one and kind.reads_source and kind.writes_text:
+            chosen["tied_embeddings_all"] = True
+    rate = next(rate for most, rate in _RATES if state <= most)
+    chosen |= {
+        "learn_rate": rate if new else round(rate * _CONTINUED, 5),
+        "mini_batch_words": size.words,
+        "exponential_smoothing": _AVERAGED,
+    }
+    if kind.reads_source and kind.writes_text:
+        chosen["label_smoothing"] = 0.1  # multi30k, tatoeba; perplexities suffer, so not of an lm
+    small = state < size.state  # a model that learns less by heart needs less dropout
+    for name, probability in zip(_DROPOUT, size.dropout, strict=True):
+        if name != "dropout_annotation" or kind.has_context:
+            chosen[name] = probability / 2 if small else probability
+    return chosen
+
+
+def _of_validation(options: TrainOptions, stated: Collection[str], updates: int) -> dict[str, Any]:
+    """Greedy search on some lines; updates: of an epoch, which ten validations span at least."""
+    often = max(1000, updates // 10_000 * 1000)
+    chosen: dict[str, Any] = {"valid_freq": "1e" if updates <= 1000 else f"{often}u"}
+    if "beam_size" not in stated:
+        chosen["valid_beam_size"] = 1
+    if not options.valid_script and not options.valid_translation_output:
+        chosen["valid_lines"] = _VALIDATED
+    return chosen
+
+
+_WORDS = {
+    "dim_emb": "embeddings of {}",
+    "dim_rnn": "states of {}",
+    "tied_embeddings_all": "one embedding matrix",
+    "learn_rate": "learning rate {}",
+    "lr_warmup": "warm-up of {} updates",
+    "mini_batch_words": "mini-batches of {:,} words",
+    "dropout_embedding": "dropout {} of embeddings",
+    "dropout_annotation": "{} of annotations",
+    "dropout_output": "{} before the output layer",
+    "label_smoothing": "label smoothing {}",
+    "exponential_smoothing": "weights averaged ({})",
+    "valid_freq": "validation every {}, if that takes at most 3 % of the time",
+}
+
+
+def described(chosen: Mapping[str, Any], pairs: int, *, validates: bool) -> list[str]:
+    """A line for the log with the values in plain words; [] if nothing was chosen."""
+    values = {name: v[:-1] if isinstance(v, str) else v for name, v in chosen.items() if v}
+    every = values.pop("valid_freq", "")
+    if validates and every:
+        values["valid_freq"] = "epoch" if chosen["valid_freq"] == "1e" else f"{every} updates"
+    parts = [text.format(values[name]) for name, text in _WORDS.items() if name in values]
+    advice = "(change each by its option, all by --defaults fixed)"
+    return [f"Chosen for {pairs:,} pairs: {', '.join(parts)} {advice}"] if parts else []
 
 
 def decided(options: TrainOptions, stated: Collection[str] | None) -> dict[str, Any]:
@@ -39,18 +176,3 @@ def decided(options: TrainOptions, stated: Collection[str] | None) -> dict[str, 
         return unknown
     saved = RunFolder(Path(options.model), resumes=not options.no_reload).chosen(stated)
     return unknown if saved is None else saved
-
-
-def _validation(options: TrainOptions, stated: Collection[str], corpus: Corpus) -> dict[str, Any]:
-    """Greedy search on some lines: validation compares models, and need not find the best text.
-
-    The patience of ten validations then is at least an epoch.
-    """
-    updates = int(corpus.lengths[:, 1].sum()) // (options.mini_batch_words or _BATCH)
-    frequency = max(1000, updates // 10_000 * 1000)
-    chosen: dict[str, Any] = {"valid_freq": "1e" if updates <= 1000 else f"{frequency}u"}
-    if "beam_size" not in stated:
-        chosen["valid_beam_size"] = 1
-    if not options.valid_script and not options.valid_translation_output:
-        chosen["valid_lines"] = _VALIDATED
-    return chosen

@@ -24,13 +24,13 @@ from ..system.structured_files import write_json
 from ..text.copying import known_placeholders
 from ..text.pipeline import PipelineSettings, Preprocessing
 from ..text.vocabulary import Vocabulary
-from .data_defaults import defaults_by_data
+from .data_defaults import defaults_by_data, described
 from .encoding import TextEncoding, encode
 from .memory import check_batch
 from .missing_vocabularies import make_missing
 from .plan import TrainingPlan
 from .run.folder import RunFolder
-from .starting_model import make_starting_model
+from .starting_model import draw, undrawn_model
 from .texts import Texts
 
 
@@ -92,13 +92,13 @@ def prepare(
     CgruError and UsageError as the steps do.
     """
     options = plan.options
-    model, vocabularies, notes = make_starting_model(options, texts)
+    model, vocabularies = undrawn_model(options, texts)
     for vocabulary in vocabularies:
         vocabulary.splits = not options.no_spm_encode
-    structure, keep_as = model.structure, options.keep_as
+    structure, keep_as, notes = model.structure, options.keep_as, list[str]()
     if keep_as and not keep_as.endswith(".npz") and (lost := cannot_hold(structure, "nematus-tf")):
         keep_as += ".npz"
-        notes = [*notes, f"Models are kept as {keep_as}; Nematus-TF has no {', '.join(lost)}"]
+        notes = [f"Models are kept as {keep_as}; Nematus-TF has no {', '.join(lost)}"]
     marian = options.compat == "marian"
     path = Path(options.model or "")
     folder = RunFolder(path, keep_as, resumes=not options.no_reload, marian=marian)
@@ -117,9 +117,12 @@ def prepare(
     if stated is not None:
         chosen = folder.chosen(stated)
         if chosen is None:
-            chosen = defaults_by_data(options, stated, corpus)
+            chosen = defaults_by_data(options, stated, corpus, structure, vocabularies)
         plan = TrainingPlan.of(options, can_validate=texts.dev is not None, chosen=chosen)
+        notes += described(chosen, len(corpus), validates=bool(plan.metrics))
         options = plan.options
+    notes += draw(model, vocabularies, options)
+    structure = model.structure
     if not options.dry_run:
         check_batch(structure, options, corpus)
     if options.begins_from is None and options.init == "scaled":

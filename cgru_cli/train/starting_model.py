@@ -23,7 +23,7 @@ from ..text.labels import check_labels
 from ..text.vocabulary import Vocabulary
 from . import word_vectors
 from .memory import check_model
-from .structure_from_options import described, new_structure, understood
+from .structure_from_options import described, new_structure, resized, understood
 from .texts import Text, Texts, check_eos, read_vocabularies
 
 
@@ -36,6 +36,12 @@ def make_starting_model(
     for files that cannot be read or do not fit the model; UsageError for options that exclude each
     other.
     """
+    model, vocabularies = undrawn_model(options, texts)
+    return model, vocabularies, draw(model, vocabularies, options)
+
+
+def undrawn_model(options: TrainOptions, texts: Texts) -> tuple[Model, list[Vocabulary]]:
+    """The same, without the arrays of a new model: its sizes may depend on the encoded text."""
     path = Path(options.model or "")
     if options.begins_from is None:
         vocabularies = read_vocabularies(texts, options.dim_vocabs)
@@ -47,11 +53,7 @@ def make_starting_model(
         elif options.condition:
             numbers = _numbers_of_vectors(texts.sources[0])
         structure = new_structure(options, vocabularies, numbers)
-        check_model(structure, options)
-        arrays = interruptible(  # gigabytes of random numbers take a while
-            lambda: initial_arrays(structure, options.init, options.seed, options.lstm_forget_bias)
-        )
-        model = Model(path, structure, arrays, "nematus", "npz")
+        model = Model(path, structure, {}, "nematus", "npz")
         model.settings.source_reversed = options.right_left and options.compat == "marian"
     else:
         given = read_model.read(options.begins_from)
@@ -62,10 +64,24 @@ def make_starting_model(
         raise UsageError(f"--guided-alignment: {kind} has no attention to be guided")
     if kind.writes_text:
         model.settings.beam_size, model.settings.normalize = options.beam_size, options.length_power
-    notes = []
+    return model, vocabularies
+
+
+def draw(model: Model, vocabularies: Sequence[Vocabulary], options: TrainOptions) -> list[str]:
+    """Draw the arrays of a new model, and place word vectors; returns lines for the log.
+
+    The sizes are those of these options. Raises CgruError for models and vectors that do not fit.
+    """
+    if options.begins_from is None:
+        structure = model.structure = resized(model.structure, options)
+        check_model(structure, options)
+        model.arrays |= interruptible(  # gigabytes of random numbers take a while
+            lambda: initial_arrays(structure, options.init, options.seed, options.lstm_forget_bias)
+        )
+    notes: list[str] = []
     if options.embedding_vectors:
         notes = word_vectors.place(model, vocabularies, options.embedding_vectors)
-    return model, vocabularies, notes
+    return notes
 
 
 def _pretrained(

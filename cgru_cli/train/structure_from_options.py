@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
@@ -139,6 +140,19 @@ def new_structure(
             "a dropped word's zeros by nearly 0; --dropout-embedding in its place avoids it"
         )
     return structure
+
+
+def resized(structure: Structure, options: TrainOptions) -> Structure:
+    """The structure with the sizes and tied embeddings of options that are otherwise the same."""
+    widths = structure.source_embeddings
+    return dataclasses.replace(
+        structure,
+        state=options.dim_rnn,
+        target_embedding=options.dim_emb,
+        source_embeddings=(options.dim_emb,) if len(widths) == 1 else widths,
+        tied_output=options.tied_embeddings or options.tied_embeddings_all,
+        shared_embeddings=options.tied_embeddings_all or options.tied_embeddings_src,
+    )
 
 
 def _unit(options: TrainOptions, own: str | None) -> Unit:

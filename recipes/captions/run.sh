@@ -25,8 +25,9 @@ fi
 
 for seed in $seeds; do
   run=$out/seed$seed
-  cgru train --type lm --condition -t "$data/train.npy" "$data/train.txt" -v "$out/vocab.yml" \
-    -m "$run/model.npz" --seed "$seed" --dim-emb 32 --dim-rnn 256 --mini-batch 64 \
+  cgru train --type lm --condition --defaults fixed -t "$data/train.npy" "$data/train.txt" \
+    -v "$out/vocab.yml" -m "$run/model.npz" --seed "$seed" --dim-emb 32 --dim-rnn 256 \
+    --mini-batch 64 \
     --learn-rate 0.002 --dropout-hidden 0.2 --exponential-smoothing 0.001 \
     --valid-sets "$data/dev.npy" "$data/dev.txt" --valid-freq 1e --valid-metrics cross-entropy \
     --after 8e --cpu-threads 1 --quiet "$@"

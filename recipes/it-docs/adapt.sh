@@ -51,7 +51,8 @@ if [ ! -e "$out/text/train.target" ]; then
   mv "$out/text/train.part" "$out/text/train.target"
 fi
 
-options=(--mini-batch 64 --dropout-embedding 0.2 --dropout-annotation 0.2 --dropout-output 0.3
+options=(--defaults fixed --mini-batch 64
+  --dropout-embedding 0.2 --dropout-annotation 0.2 --dropout-output 0.3
   --exponential-smoothing 0.001 --valid-freq 0 --save-freq 500u --disp-freq 100u)
 cgru train "$out/prep" -m "$out/general/model.npz" --dim-emb 128 --dim-rnn 256 \
   --learn-rate 0.001 --after "${updates}u" "${options[@]}" "$@"

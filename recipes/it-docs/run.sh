@@ -56,7 +56,8 @@ cgru prep "$out/prep" -s "$data/train.$source" -t "$data/train.$target" \
   --test "$data/test.$source" "$data/test.$target" \
   --source-lang "$source" --target-lang "$target" --subwords bpe --subword-vocabulary 5000
 
-cgru train "$out/prep" -m "$out/model/model.npz" --dim-emb 128 --dim-rnn 256 --mini-batch 64 \
+cgru train "$out/prep" -m "$out/model/model.npz" --defaults fixed --dim-emb 128 --dim-rnn 256 \
+  --mini-batch 64 \
   --learn-rate 0.001 --dropout-embedding 0.2 --dropout-annotation 0.2 --dropout-output 0.3 \
   --exponential-smoothing 0.001 --valid-freq 1e --disp-freq 100u --early-stopping 5 "$@"
 

@@ -28,7 +28,7 @@ fi
 mkdir -p "$out"
 for seed in $seeds; do
   run=$out/seed$seed
-  cgru train --type classifier -t "$data/train.text" "$data/train.labels" \
+  cgru train --type classifier --defaults fixed -t "$data/train.text" "$data/train.labels" \
     -v "$out/pieces.spm" "$out/labels.json" -m "$run/model.npz" --seed "$seed" \
     --dim-vocabs "$pieces" 0 --sentencepiece-options '--character_coverage=1.0' --dim-emb 64 \
     --dim-rnn 64 --cell lstm --pooling mean --mini-batch 64 --learn-rate 0.003 --max-length 100 \

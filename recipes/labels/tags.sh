@@ -26,7 +26,7 @@ fi
 
 for seed in $seeds; do
   run=$out/seed$seed
-  cgru train --type tagger -t "$data/train.text" "$data/train.labels" \
+  cgru train --type tagger --defaults fixed -t "$data/train.text" "$data/train.labels" \
     -v "$out/pieces.spm" "$out/labels.json" -m "$run/model.npz" --seed "$seed" \
     --dim-vocabs "$pieces" 0 --sentencepiece-options '--character_coverage=1.0' --dim-emb 64 \
     --dim-rnn 64 --enc-type bidirectional --mini-batch 64 \

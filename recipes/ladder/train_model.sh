@@ -11,7 +11,7 @@ run=$out/$name/seed$seed
 model=$run/model.npz
 
 cgru train "$prep" -m "$model" --config "$out/$name.yml" --seed "$seed" --after "${updates}u" \
-  --mini-batch 64 --max-length 60 --learn-rate 0.002 --dropout-embedding 0.2 \
+  --defaults fixed --mini-batch 64 --max-length 60 --learn-rate 0.002 --dropout-embedding 0.2 \
   --dropout-output 0.2 --valid-freq 0 --save-freq 250u --disp-freq 50u --cpu-threads 1 \
   --quiet "$@"
 

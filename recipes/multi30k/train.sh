@@ -85,7 +85,7 @@ print("words/s", sys.argv[1], f"{speed:.0f}", sep="\t")
 models=()
 for seed in $seeds; do
   run=$out/$setup/seed$seed
-  cgru train "$out/prep" -m "$run/model.npz" --seed "$seed" "${size[@]}" \
+  cgru train "$out/prep" -m "$run/model.npz" --seed "$seed" "${size[@]}" --defaults fixed \
     --mini-batch 64 --maxi-batch 20 --max-length 60 --learn-rate 0.0008 \
     --dropout-embedding 0.3 --dropout-annotation 0.4 --dropout-output 0.5 \
     --exponential-smoothing 0.001 --disp-freq 100u --save-freq 1e \
@@ -98,7 +98,7 @@ for seed in $seeds; do
   tested "$run" "$model" "$seed"
   if [ "$risk" -gt 0 ]; then
     run=$out/$setup-risk/seed$seed
-    cgru train "$out/prep" -m "$run/model.npz" --seed "$seed" "$@" \
+    cgru train "$out/prep" -m "$run/model.npz" --seed "$seed" --defaults fixed "$@" \
       --pretrained-model "$model" --objective mrt --mrt-samples 20 --mini-batch 16 \
       --max-length 60 --learn-rate 0.0001 --disp-freq 50u --save-freq 100u --valid-freq 0 \
       --after "${risk}u"

@@ -30,7 +30,7 @@ cp "$text/bpe.$source.json" "$out/vocab.$source.json"
 cp "$text/bpe.$target.json" "$out/vocab.$target.json"
 cgru train --train-sets "$text/bpe.$source" "$text/bpe.$target" -m "$text/model.npz" \
   --vocabs "$out/vocab.$source.json" "$out/vocab.$target.json" --dim-emb 16 --dim-rnn 32 \
-  --optimizer adam --learn-rate 0.005 --save-freq 10u --keep 4 --after 40u
+  --defaults fixed --optimizer adam --learn-rate 0.005 --save-freq 10u --keep 4 --after 40u
 cp "$text/model.npz" "$out/model.npz"
 number=0
 for model in "$text"/model.npz.u*.npz; do

@@ -28,8 +28,8 @@ cgru prep "$out/prep" -s "$data/train.$source" -t "$data/train.$target" \
   --test "$data/test.$source" "$data/test.$target" \
   --source-lang "$source" --target-lang "$target" --subwords bpe --subword-vocabulary 1000
 
-cgru train "$out/prep" -m "$out/model/model.npz" --dim-emb 64 --dim-rnn 128 --mini-batch 64 \
-  --learn-rate 0.004 --valid-freq 500u --disp-freq 100u --after "${updates}u" "$@"
+cgru train "$out/prep" -m "$out/model/model.npz" --defaults fixed --dim-emb 64 --dim-rnn 128 \
+  --mini-batch 64 --learn-rate 0.004 --valid-freq 500u --disp-freq 100u --after "${updates}u" "$@"
 
 cgru translate -m "$out/model/model.npz" < "$data/test.$source" > "$out/test.$target.part"
 mv "$out/test.$target.part" "$out/test.$target"

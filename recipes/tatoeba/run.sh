@@ -22,8 +22,9 @@ cgru prep "$out/prep" -s "$DATA/train.$source.gz" -t "$DATA/train.$target.gz" \
   --source-lang "$source" --target-lang "$target" \
   --subwords bpe --joint --subword-vocabulary 6000
 
-cgru train "$out/prep" -m "$out/run/model.npz" --dim-emb 192 --dim-rnn 320 --tied-embeddings-all \
-  --mini-batch 128 --maxi-batch 50 --max-length 60 --learn-rate 0.0015 --lr-warmup 500u \
+cgru train "$out/prep" -m "$out/run/model.npz" --defaults fixed --dim-emb 192 --dim-rnn 320 \
+  --tied-embeddings-all --mini-batch 128 --maxi-batch 50 --max-length 60 \
+  --learn-rate 0.0015 --lr-warmup 500u \
   --dropout-embedding 0.1 --dropout-annotation 0.1 --dropout-output 0.2 --label-smoothing 0.1 \
   --exponential-smoothing 0.001 --disp-freq 200u --save-freq 500u \
   --valid-freq 1e --valid-metrics bleu cross-entropy --beam-size 4 --early-stopping 0 \

@@ -42,7 +42,8 @@ one() {
   mkdir -p "$run"
   if ! {
     cgru train --type lm -t "$out/train.txt" -m "$run/model.npz" --pretrained-model "$start" \
-      --seed "$seed" --mini-batch 32 --after "${updates}u" --valid-freq 0 --save-freq 0 \
+      --defaults fixed --seed "$seed" --mini-batch 32 --after "${updates}u" \
+      --valid-freq 0 --save-freq 0 \
       --disp-freq 25u --log-gradients --quiet --cpu-threads 1 "$@" "${options[@]}"
   } 2> "$run/errors"; then
     grep -q 'not finite' "$run/errors" || { cat "$run/errors" >&2; return 1; }

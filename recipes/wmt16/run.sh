@@ -77,12 +77,12 @@ if [ -n "$sample" ]; then
   sources=("$data/train.$source") targets=("$data/train.$target")
   dev=("$data/dev.$source" "$data/dev.$target") test=("$data/test.$source" "$data/test.$target")
   merges=2000
-  options=(--dim-emb 64 --dim-rnn 128 --optimizer adam --learn-rate 0.004 --disp-freq 50u
-    --valid-freq 200u --save-freq 20u --beam-size 3 --after 600u)
+  options=(--defaults fixed --dim-emb 64 --dim-rnn 128 --optimizer adam --learn-rate 0.004
+    --disp-freq 50u --valid-freq 200u --save-freq 20u --beam-size 3 --after 600u)
 else
   merges=89500
-  options=(--dim-emb 512 --dim-rnn 1024 --optimizer adadelta --learn-rate 1 --disp-freq 1000u
-    --valid-freq 10000u --save-freq 30000u --beam-size 12 --early-stopping 10)
+  options=(--defaults fixed --dim-emb 512 --dim-rnn 1024 --optimizer adadelta --learn-rate 1
+    --disp-freq 1000u --valid-freq 10000u --save-freq 30000u --beam-size 12 --early-stopping 10)
 fi
 # Romanian has little text, so dropout helps; Edinburgh used none for the other languages.
 if [[ $source = ro || $target = ro ]]; then

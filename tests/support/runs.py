@@ -16,18 +16,7 @@ from click.testing import CliRunner
 from cgru_cli.cli import main
 
 WORDS = [f"w{i}" for i in range(12)]
-SIZES = (
-    "--defaults",
-    "fixed",
-    "--dim-emb",
-    "6",
-    "--dim-rnn",
-    "8",
-    "--mini-batch",
-    "8",
-    "--maxi-batch",
-    "4",
-)
+SIZES = tuple("--defaults fixed --dim-emb 6 --dim-rnn 8 --mini-batch 8 --maxi-batch 4".split())
 # Models that are traced faster than the conditional GRU, for tests that hold for any model.
 PLAIN = (*SIZES, "--type", "seq2seq", "--cell", "tanh", "--enc-type", "unidirectional")
 ATTENTIVE = (*SIZES, "--type", "rnnsearch", "--cell", "tanh", "--enc-type", "unidirectional")

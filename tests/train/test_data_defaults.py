@@ -2,26 +2,119 @@
 
 import json
 import shutil
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import runs
 import yaml
+from cases import small_structure
 
 from cgru_cli.formats import read_model
+from cgru_cli.options.flags import by_data
 from cgru_cli.options.train import TrainOptions
-from cgru_cli.train.data_defaults import defaults_by_data
+from cgru_cli.parameters.structure import Type
+from cgru_cli.train.data_defaults import defaults_by_data, described
 
 
-def chosen(pairs, words=20, **stated):
-    """The values chosen for a corpus of sentences of so many words."""
+class Corpus(SimpleNamespace):
+    def __len__(self):
+        return len(self.lengths)
 
-    class Corpus(SimpleNamespace):
-        __len__ = lambda self: pairs  # noqa: E731
 
+def chosen(pairs, words=20, *, joint=True, stated=None, **options):
+    """The values chosen for a corpus of sentences of so many words; stated: with defaults too."""
+    kind = Type({"tagger": "tagger", "lm": "lm"}.get(options.get("type", ""), "cgru"))
     corpus = Corpus(lengths=np.full((pairs, 2), words, np.int32))
-    return defaults_by_data(TrainOptions(**stated), stated, corpus)
+    structure = small_structure(type=kind, state=40)
+    vocabularies = [SimpleNamespace(fingerprint=text) for text in ("a", "a" if joint else "b")]
+    made, stated = TrainOptions(**options), stated or options
+    return defaults_by_data(made, stated, corpus, structure, vocabularies)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "values"),
+    [
+        (1_000, (128, 256, 0.001, "50u", 1000, 0.3, 0.3, 0.4)),
+        (29_000, (256, 512, 0.001, "150u", 1500, 0.2, 0.2, 0.3)),
+        (300_000, (256, 512, 0.001, "500u", 1500, 0.1, 0.1, 0.2)),
+        (2_000_000, (512, 1024, 0.0003, "500u", 4000, 0.0, 0.0, 0.0)),
+    ],
+)
+def test_sizes_rate_batches_and_dropout_follow_from_the_pairs(pairs, values):
+    names = "dim_emb dim_rnn learn_rate lr_warmup mini_batch_words"
+    names += " dropout_embedding dropout_annotation dropout_output"
+    made = chosen(pairs)
+    assert tuple(made[name] for name in names.split()) == values
+    assert (made["label_smoothing"], made["exponential_smoothing"]) == (0.1, 0.001)
+
+
+def test_the_documentation_has_the_table():
+    page = (Path(__file__).parents[2] / "docs/train.md").read_text("utf-8")
+    for pairs in (15_000, 100_000, 1_000_000, 1_000_001):
+        of = chosen(pairs, words=1)
+        limit = f"up to {pairs:,}" if pairs <= 1_000_000 else "more"
+        rates = [of[name] for name in ("dropout_embedding", "dropout_annotation", "dropout_output")]
+        dropout = ", ".join(map(str, rates)) if any(rates) else "none"
+        row = f"{limit} | {of['dim_emb']}, {of['dim_rnn']} | {of['learn_rate']} | "
+        assert f"| {row}{of['mini_batch_words']:,} | {dropout} |" in page
+
+
+def test_every_default_by_data_is_chosen():
+    assert chosen(100).keys() == by_data(TrainOptions)
+
+
+def test_embeddings_are_tied_if_the_vocabulary_is_joint():
+    assert chosen(100)["tied_embeddings_all"] is True
+    for options in ({"joint": False}, {"tied_embeddings": True}, {"no_feedback": True}):
+        assert "tied_embeddings_all" not in chosen(100, **options)
+
+
+def test_options_that_depend_on_each_other():
+    """A size decides the other, the rate and dropout; dropout of one kind leaves none to choose."""
+    small = chosen(29_000, dim_rnn=128)
+    assert "dim_rnn" not in small
+    assert (small["dim_emb"], small["learn_rate"], small["dropout_output"]) == (64, 0.002, 0.15)
+    assert chosen(29_000, dim_emb=512)["dim_rnn"] == 1024
+    assert chosen(29_000, dim_emb=512)["learn_rate"] == 0.0003
+    assert "dim_emb" not in chosen(29_000, dim_factors=(4, 2))
+    assert not [n for n in chosen(29_000, dropout_hidden=0.2) if n.startswith("dropout")]
+    for batches in ({"mini_batch": 80}, {"mini_batch_fit": True}):
+        assert "mini_batch_words" not in chosen(29_000, **batches)
+    assert not {"learn_rate", "lr_warmup"} & chosen(100, optimizer="adadelta").keys()
+    rated = chosen(100, learn_rate=0.0001)  # the declared default, but stated
+    assert "learn_rate" not in rated and rated["lr_warmup"] == "50u"
+
+
+def test_a_trained_model_keeps_its_sizes_and_continues_with_a_lower_rate():
+    values = chosen(29_000, pretrained_model="m.npz")
+    assert not {"dim_emb", "dim_rnn", "tied_embeddings_all", "lr_warmup"} & values.keys()
+    assert values["learn_rate"] == pytest.approx(0.0009)  # 0.3 times that of 40 numbers
+    risk = chosen(29_000, pretrained_model="m.npz", objective="mrt")
+    assert risk.keys() == {"valid_freq", "valid_lines", "valid_beam_size"}
+
+
+def test_models_of_other_types():
+    tagger, lm = chosen(29_000, type="tagger"), chosen(29_000, type="lm")
+    assert (tagger["dim_emb"], tagger["dim_rnn"], tagger["learn_rate"]) == (64, 64, 0.003)
+    assert tagger["mini_batch_words"] == 0
+    assert (lm["dim_emb"], lm["dim_rnn"], lm["dropout_output"]) == (256, 512, 0.3)
+    for values in (tagger, lm):
+        absent = {"label_smoothing", "tied_embeddings_all", "dropout_annotation"}
+        assert not absent & values.keys()
+
+
+def test_the_choice_is_described():
+    (text,) = described(chosen(29_000), 29_000, validates=True)
+    assert text.startswith(
+        "Chosen for 29,000 pairs: embeddings of 256, states of 512, one embedding matrix, learning "
+        "rate 0.001, warm-up of 150 updates, mini-batches of 1,500 words, dropout 0.2 of embeddings"
+    )
+    assert "validation every epoch, if that takes at most 3 % of the time (change each" in text
+    (text,) = described({"valid_freq": "1000u"}, 9, validates=True)
+    assert "every 1000 updates" in text
+    assert described({"valid_freq": "1e", "dropout_output": 0.0}, 9, validates=False) == []
 
 
 @pytest.mark.parametrize(
@@ -42,17 +135,19 @@ def test_validation_is_greedy_on_some_lines():
 
 
 def test_choices_are_recorded_and_hold_when_a_run_resumes(tmp_path):
-    """The text that resumes is 500 times as long, and would be validated on otherwise."""
+    """The text that resumes is 500 times as long, and a new training would choose otherwise."""
     data = runs.prepared(tmp_path / "data")
     model = tmp_path / "m.npz"
-    options = (data, "-m", model, *runs.PLAIN[2:], "--keep", 2)
+    options = (data, "-m", model, *runs.PLAIN[4:], "--keep", 2)
     dump = ("--dump-config", "full")
     before = yaml.safe_load(runs.trained(*options, *dump).output)
     assert before["valid-freq"] is None and before["valid-lines"] is None
     messages = runs.trained(*options, "--after", "9u").messages
     assert "] Validation took " in messages and "(limit 3%)" in messages
+    assert "] Chosen for 60 pairs: embeddings of 4, learning rate 0.003, warm-up of " in messages
     state = json.loads(runs.arrays(tmp_path / "m.npz.state.npz")["json"].tobytes())
-    values = {"valid_freq": "1e", "valid_beam_size": 1, "valid_lines": 500}
+    values = {"valid_freq": "1e", "valid_beam_size": 1, "valid_lines": 500, "dim_emb": 4}
+    values |= {"dropout_output": 0.2, "lr_warmup": "50u"}
     assert state["chosen"].items() >= values.items()
     assert read_model.read(model).settings.beam_size == 5  # greedy search is for validation only
     grown = runs.prepared(tmp_path / "grown", pairs=30_000)
@@ -64,6 +159,16 @@ def test_choices_are_recorded_and_hold_when_a_run_resumes(tmp_path):
     assert state["chosen"].items() >= values.items()
     after = yaml.safe_load(runs.trained(*options, *dump, "--valid-lines", 9).output)
     assert after["valid-freq"] == "1e" and after["valid-lines"] == 9
+
+
+def test_a_run_with_chosen_defaults_resumes_exactly(tmp_path):
+    data = runs.prepared(tmp_path / "data")
+    options = (*runs.PLAIN[4:], "--dropout-output", 0.3, "--valid-freq", 0)
+    for place, ends in (("whole", ["14u"]), ("parts", ["5u", "14u"])):
+        for end in ends:
+            runs.trained(data, "-m", tmp_path / place / "m.npz", *options, "--after", end)
+    whole, parts = (runs.comparable(tmp_path / place) for place in ("whole", "parts"))
+    assert whole[:2] == parts[:2]  # models, and the arrays of the state; records end at 5u too
 
 
 def test_a_damaged_record_is_refused(tmp_path):
