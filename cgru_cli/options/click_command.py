@@ -206,7 +206,7 @@ class Command(click.Command):
         given = settings.given & settings.values.keys()
         shown = {"minimal": given, "expand": settings.values, "full": None}
         decided = self.decided(options, settings)
-        click.echo(config_file.dump(options, shown[options.dump_config], decided), nl=False)
+        click.echo(config_file.dump(options, shown[options.dump_config], **decided), nl=False)
 
     def decided(self, options: Any, settings: Settings) -> Mapping[str, Any]:
         """The values of options that are decided later, None where they are not known yet."""

@@ -7,8 +7,7 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from ..errors import CgruError, parsing
@@ -102,21 +101,14 @@ def beside(value: Any, path: str) -> Any:
     return os.path.join(os.path.dirname(path), value)
 
 
-def dump(
-    options: Any,
-    names: Collection[str] | None = None,
-    decided: Mapping[str, Any] = MappingProxyType({}),
-) -> str:
-    """The options in force as YAML, which `load` reads back; names: only these.
-
-    decided: values in the place of those of the options.
-    """
+def dump(options: Any, names: Collection[str] | None = None, **decided: Any) -> str:
+    """Options and decided values in force as YAML, which `load` reads back; names: only these."""
     import yaml
 
     values = {}
     for name, flag in _flags(type(options)):
         if names is None or name in names:
-            value = decided.get(name) if name in decided else getattr(options, name)
+            value = {**vars(options), **decided}[name]
             values[_keys(flag)[0]] = list(value) if isinstance(value, tuple) else value
     flow = None if any(isinstance(value, list) for value in values.values()) else False
     return yaml.safe_dump(

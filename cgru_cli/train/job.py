@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
@@ -13,11 +14,15 @@ from ..system.signals import Stopped, StopRequest
 from .builders import build_optimizer, build_training
 from .dry_run import describe
 from .loop import OnValidation
+from .plan import TrainingPlan
 from .setup import Setup, decide, prepare
 from .tab_separated import with_standard_input
+from .texts import Texts
 
 if TYPE_CHECKING:
     from ..optimization.replicas import Replicas
+
+Decided = Callable[[], tuple[TrainingPlan, Texts]]
 
 
 def run(
@@ -37,22 +42,22 @@ def run(
     """
     stated = None if options.compat or options.defaults == "fixed" else stated
     with with_standard_input(options) as options:
+        decided = functools.partial(decide, options, data, stated)
         if not options.dry_run:
-            _train(options, data, on_validation, settings("saved") if settings else {}, stated)
+            _train(options, decided, on_validation, settings("saved") if settings else {})
             return
-        plan, texts = decide(options, data)
+        plan, texts = decided()
         if options.optimizer_params:
             build_optimizer(options)  # refuses unknown parameters
         with contextlib.ExitStack() as stack:
-            describe(prepare(plan, texts, stack, stated=stated))
+            describe(prepare(plan, texts, stack))
 
 
 def _train(
     options: TrainOptions,
-    data: str | None,
+    decided: Decided,
     on_validation: OnValidation | None,
     settings: Mapping[str, Any],
-    stated: Collection[str] | None,
 ) -> None:
     from ..optimization import cluster
 
@@ -60,9 +65,9 @@ def _train(
         try:
             if cluster.is_named(os.environ):  # first, so that workers can report errors
                 replicas = _join(options)
-                setup = _prepare_together(options, data, stack, replicas, stated)
+                setup = _prepare_together(decided, stack, replicas)
             else:
-                setup = prepare(*decide(options, data), stack, stated=stated)
+                setup = prepare(*decided(), stack)
                 replicas = _join(options)
         except Stopped:  # the loop logs later ones itself
             terminal.write("cgru: stopped before training began\n")
@@ -90,17 +95,11 @@ def _join(options: TrainOptions) -> Replicas:
     return Replicas.join(Cluster.of(os.environ))
 
 
-def _prepare_together(
-    options: TrainOptions,
-    data: str | None,
-    stack: contextlib.ExitStack,
-    replicas: Replicas,
-    stated: Collection[str] | None,
-) -> Setup:
+def _prepare_together(decided: Decided, stack: contextlib.ExitStack, replicas: Replicas) -> Setup:
     """Prepare in each process; in worker 0 first, because the others use the files it writes."""
 
     def prepared() -> Setup:
-        return prepare(*decide(options, data), stack, first=replicas.is_first, stated=stated)
+        return prepare(*decided(), stack, first=replicas.is_first)
 
     of_first = replicas.run_in_all(lambda: prepared() if replicas.is_first else None)
     return replicas.run_in_all(lambda: of_first or prepared())

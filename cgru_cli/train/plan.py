@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from os.path import isfile
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..corpus.number_files import file_digest
@@ -43,6 +42,7 @@ class TrainingPlan:
     save: tuple[Frequency, ...]
     display: Frequency
     batch_warmup: Frequency
+    stated: Collection[str] | None = None  # options, if the data decide the defaults of others
     # options that nobody stated, and their values by the data
     chosen: Mapping[str, Any] = field(default_factory=dict)
 
@@ -58,14 +58,8 @@ class TrainingPlan:
         return self.valid.due(before, now) and not held_back
 
     @classmethod
-    def of(
-        cls,
-        options: TrainOptions,
-        *,
-        can_validate: bool,
-        chosen: Mapping[str, Any] = MappingProxyType({}),
-    ) -> TrainingPlan:
-        """The plan of these options, with values chosen for some of them.
+    def of(cls, options: TrainOptions, *, can_validate: bool, **chosen: Any) -> TrainingPlan:
+        """The plan of these options, with the values that were chosen for some of them.
 
         can_validate: whether there is text to validate on; without it there are no metrics.
 

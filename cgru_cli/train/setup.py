@@ -26,7 +26,7 @@ from ..text.pipeline import PipelineSettings, Preprocessing
 from ..text.vocabulary import Vocabulary
 from .data_defaults import defaults_by_data, described
 from .encoding import TextEncoding, encode
-from .memory import check_batch
+from .memory import check_batch, check_model
 from .missing_vocabularies import make_missing
 from .plan import TrainingPlan
 from .run.folder import RunFolder
@@ -48,9 +48,12 @@ class Setup:
     settings: Mapping[str, Any] = field(default_factory=dict)  # the options in Marian's names
 
 
-def decide(options: TrainOptions, data: str | None) -> tuple[TrainingPlan, Texts]:
+def decide(
+    options: TrainOptions, data: str | None, stated: Collection[str] | None = None
+) -> tuple[TrainingPlan, Texts]:
     """Decide what to do, and make vocabularies that do not exist.
 
+    stated: the options that were given, if the defaults of the others follow from the data.
     Raises UsageError for options that contradict each other, CgruError for files that cannot be
     read or written and for packages that are not installed.
     """
@@ -64,6 +67,7 @@ def decide(options: TrainOptions, data: str | None) -> tuple[TrainingPlan, Texts
     texts = Texts.of(options, data)
     make_missing(texts, options)
     plan = TrainingPlan.of(options, can_validate=texts.dev is not None)
+    plan = dataclasses.replace(plan, stated=stated)
     check_extras(options)
     return plan, texts
 
@@ -77,22 +81,19 @@ def check_extras(options: TrainOptions) -> None:
 
 
 def prepare(
-    plan: TrainingPlan,
-    texts: Texts,
-    stack: contextlib.ExitStack,
-    *,
-    first: bool = True,
-    stated: Collection[str] | None = None,
+    plan: TrainingPlan, texts: Texts, stack: contextlib.ExitStack, *, first: bool = True
 ) -> Setup:
     """Read or make the model, lock the folder, encode the text, and check that batches fit.
 
     first: whether this process writes the files of the run; the folder stays locked for it until
-    the stack is closed. stated: the options that were given, if the others follow from the data; a
-    run that resumes keeps those that it began with. A dry run writes nothing that stays. Raises
-    CgruError and UsageError as the steps do.
+    the stack is closed. Defaults by the data complete the plan, or those with which a run that
+    resumes began. A dry run writes nothing that stays. Raises CgruError and UsageError as the steps
+    do.
     """
-    options = plan.options
+    options, stated = plan.options, plan.stated
     model, vocabularies = undrawn_model(options, texts)
+    if stated is None or {"dim_emb", "dim_rnn"} <= {*stated}:
+        check_model(model.structure, options)  # before the text is encoded
     for vocabulary in vocabularies:
         vocabulary.splits = not options.no_spm_encode
     structure, keep_as, notes = model.structure, options.keep_as, list[str]()
@@ -118,7 +119,7 @@ def prepare(
         chosen = folder.chosen(stated)
         if chosen is None:
             chosen = defaults_by_data(options, stated, corpus, structure, vocabularies)
-        plan = TrainingPlan.of(options, can_validate=texts.dev is not None, chosen=chosen)
+        plan = TrainingPlan.of(options, can_validate=texts.dev is not None, **chosen)
         notes += described(chosen, len(corpus), validates=bool(plan.metrics))
         options = plan.options
     notes += draw(model, vocabularies, options)

@@ -72,7 +72,7 @@ def run(tmp_path):
 
         metrics = ("perplexity",) if validation else ()
         asked = TrainOptions(model="m.npz", valid_metrics=metrics, **options)
-        plan = TrainingPlan.of(asked, can_validate=bool(validation), chosen=chosen or {})
+        plan = TrainingPlan.of(asked, can_validate=bool(validation), **(chosen or {}))
         log = TrainingLog(tmp_path / "log", tmp_path / "records", quiet=True)
         course = Course()
         Loop(
