@@ -135,13 +135,16 @@ def test_validation_is_greedy_on_some_lines():
 
 
 def test_choices_are_recorded_and_hold_when_a_run_resumes(tmp_path):
-    """The text that resumes is 500 times as long, and a new training would choose otherwise."""
+    """The text that resumes is 250 times as long, and a new training would choose otherwise."""
     data = runs.prepared(tmp_path / "data")
     model = tmp_path / "m.npz"
     options = (data, "-m", model, *runs.PLAIN[4:], "--keep", 2)
     dump = ("--dump-config", "full")
-    before = yaml.safe_load(runs.trained(*options, *dump).output)
-    assert before["valid-freq"] is None and before["valid-lines"] is None
+    before = runs.lines(tmp_path / "all.yml", [runs.trained(*options, *dump).output])
+    values = yaml.safe_load(before.read_text())
+    assert values["valid-freq"] is None and values["dim-emb"] is None and values["dim-rnn"] == 8
+    given = runs.trained("-c", before, "--dump-config", "minimal").output
+    assert "dim-emb" not in yaml.safe_load(given)  # null states nothing
     messages = runs.trained(*options, "--after", "9u").messages
     assert "] Validation took " in messages and "(limit 3%)" in messages
     assert "] Chosen for 60 pairs: embeddings of 4, learning rate 0.003, warm-up of " in messages
@@ -150,7 +153,7 @@ def test_choices_are_recorded_and_hold_when_a_run_resumes(tmp_path):
     values |= {"dropout_output": 0.2, "lr_warmup": "50u"}
     assert state["chosen"].items() >= values.items()
     assert read_model.read(model).settings.beam_size == 5  # greedy search is for validation only
-    grown = runs.prepared(tmp_path / "grown", pairs=30_000)
+    grown = runs.prepared(tmp_path / "grown", pairs=16_000)
     for side in ("src", "trg"):
         shutil.copy(data / f"dev.{side}", grown)
     again = (grown, *options[1:], "--no-restore-corpus", "--after", "10u", "--disp-freq", "1u")
@@ -169,6 +172,15 @@ def test_a_run_with_chosen_defaults_resumes_exactly(tmp_path):
             runs.trained(data, "-m", tmp_path / place / "m.npz", *options, "--after", end)
     whole, parts = (runs.comparable(tmp_path / place) for place in ("whole", "parts"))
     assert whole[:2] == parts[:2]  # models, and the arrays of the state; records end at 5u too
+
+
+def test_a_run_without_chosen_defaults_keeps_the_declared_ones(tmp_path):
+    """So does a run that an earlier version of cgru began."""
+    options = (runs.prepared(tmp_path / "data"), "-m", tmp_path / "m.npz", "--valid-freq", 0)
+    runs.trained(*options, *runs.PLAIN, "--after", "1u")
+    messages = runs.trained(*options, *runs.PLAIN[2:], "--after", "2u").messages
+    assert "Resuming after update 1" in messages and "Chosen" not in messages
+    assert [one["learning_rate"] for one in runs.records(tmp_path / "m.npz", "train")][-1] == 1e-4
 
 
 def test_a_damaged_record_is_refused(tmp_path):
