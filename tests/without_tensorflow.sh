@@ -12,8 +12,8 @@ expected='Wo ist der Bahnhof?'
 git archive HEAD | tar -x --one-top-level="$folder/source"
 .venv/bin/python -m venv "$folder/venv"
 bin=$folder/venv/bin
-"$bin/pip" install --quiet --no-deps "$folder/source"
 "$bin/pip" install --quiet -r requirements-runtime.txt
+"$bin/pip" install --quiet --no-deps "$folder/source"
 for package in tensorflow keras h5py sacrebleu; do
   ! "$bin/python" -c "import $package" 2> /dev/null || { echo "$package is installed" >&2; exit 1; }
 done
@@ -25,14 +25,16 @@ score=$(printf 'Where is the station?\t%s\n' "$expected" | "$bin/cgru" score -m 
 [[ $score == -0.5560* ]] || { echo "scored: $score" >&2; exit 1; }
 "$bin/cgru" serve -m en-de.onnx --port 8793 2> log &
 server=$!
-ask='
-import sys, urllib.request
+cat > ask.py << 'END'
+import urllib.request
+
 headers = {"Content-Type": "application/json"}
 body = b'{"texts": ["Where is the station?"]}'
 request = urllib.request.Request("http://127.0.0.1:8793/v1/translate", body, headers)
-print(urllib.request.urlopen(request).read().decode())'
+print(urllib.request.urlopen(request).read().decode())
+END
 for _ in {1..60}; do
   sleep 0.5
-  answer=$("$bin/python" -c "$ask" 2> /dev/null) && break
+  answer=$("$bin/python" ask.py 2> /dev/null) && break
 done
 [[ ${answer-} == *"$expected"* ]] || { cat log >&2; echo "served: ${answer-}" >&2; exit 1; }
