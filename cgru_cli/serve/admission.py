@@ -18,7 +18,7 @@ from .bodies import client_of
 from .messages import failed
 from .service import DRAINING, Service
 
-WITHOUT_PASSWORD = {"/health/live", "/health/ready", *page.FILES}
+WITHOUT_PASSWORD = {"/health/live", "/health/ready", *page.PATHS}
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

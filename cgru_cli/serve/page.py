@@ -1,24 +1,26 @@
-"""The web page: files of the package, which load nothing from other sites."""
+"""The paths of the web page's files."""
 
 from collections.abc import Iterator
-from importlib.resources import files
+from pathlib import PurePath
 
 from starlette.responses import Response
 from starlette.routing import Route
 
-SCRIPTS = ("page", "server", "attention", "text")
-# The name and type of the file at each path.
-FILES = {
-    "/": ("index.html", "text/html"),
-    "/page.css": ("page.css", "text/css"),
-    "/icon.svg": ("icon.svg", "image/svg+xml"),
-    **{f"/{name}.js": (f"{name}.js", "text/javascript") for name in SCRIPTS},
+from ..output.page import FILES, page_files
+
+TYPES = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".svg": "image/svg+xml",
+    ".js": "text/javascript",
 }
+PATHS = {"/" if name == "index.html" else f"/{name}": name for name in FILES}
 
 
 def routes() -> Iterator[Route]:
     """The routes of the files, which are read once."""
-    folder, headers = files(__package__) / "page_files", {"Cache-Control": "no-cache"}
-    for path, (name, kind) in FILES.items():
-        answer = Response((folder / name).read_bytes(), media_type=kind, headers=headers)
+    contents, headers = page_files(), {"Cache-Control": "no-cache"}
+    for path, name in PATHS.items():
+        kind = TYPES[PurePath(name).suffix]
+        answer = Response(contents[name], media_type=kind, headers=headers)
         yield Route(path, answer, methods=["GET"])

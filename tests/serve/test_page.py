@@ -13,24 +13,27 @@ from browsers import Page, browser  # noqa: F401
 from serving import client, loaded, serving
 
 from cgru_cli import Translator
-from cgru_cli.serve.page import FILES
+from cgru_cli.output.page import page_files
+from cgru_cli.serve.page import PATHS, TYPES
 
-FOLDER = files("cgru_cli.serve").joinpath("page_files")
+FOLDER = files("cgru_cli.output").joinpath("page_files")
 TEXT = "a b c\nf f a d"
 BACKGROUND = "return getComputedStyle(document.body).backgroundColor"
 READY = "return document.getElementById('status').textContent === 'Ready'"
 
 
 def test_all_files_are_served_and_load_nothing_from_other_sites(web):
-    for path, (name, kind) in FILES.items():
-        answer = web.get(path)
+    contents = page_files()
+    for path, name in PATHS.items():
+        answer, content = web.get(path), contents[name]
+        kind = TYPES[f".{name.rpartition('.')[2]}"]
         assert answer.status_code == 200 and answer.headers["content-type"].startswith(kind)
-        text = FOLDER.joinpath(name).read_text("utf-8")
+        text = content.decode()
         assert answer.text == text
         links = set(re.findall(r"https?://[^\s\"'`)]+", text)) - {"http://www.w3.org/2000/svg"}
         assert not links
         assert "innerHTML" not in text and not re.search(r"\bstyle=|\son\w+=", text)
-    assert {entry.name for entry in FOLDER.iterdir()} == {name for name, _ in FILES.values()}
+    assert {entry.name for entry in FOLDER.iterdir()} == set(contents)
 
 
 def test_a_server_without_a_page(models):

@@ -1,8 +1,8 @@
 // Shows translations as they become ready, attention, other translations and other words.
 
 import { arrows, drawLinks, drawMap } from "./attention.js";
-import { events, json } from "./server.js";
 import { copy, element, pieces, sentencesOf } from "./text.js";
+import * as translator from "./translator.js";
 
 const $ = (id) => document.getElementById(id);
 const OTHERS = 5; // number of translations of a sentence, and of words at a place
@@ -90,11 +90,9 @@ async function fill(to, paragraphs, signal, ready) {
   }));
   const body = {
     texts, model: to.model.name, n_best: Math.min(OTHERS, to.model.beam_size),
-    alignment: to.model.attention, word_scores: true, stream: true,
+    alignment: to.model.attention, word_scores: true,
   };
-  for await (const [name, data] of events("/v1/translate", body, signal)) {
-    if (name === "error") throw new Error(data.error);
-    if (name !== "translation") continue;
+  for await (const data of translator.translations(body, signal)) {
     const line = { ...data, input: texts[data.index], holder: holders[data.index] };
     to.lines[data.index] = line;
     show(to, line, line.hypotheses[0]);
@@ -189,7 +187,7 @@ async function alternatives(to, line, word, place) {
     if (event.newState === "closed" && word.isConnected) word.focus();
   };
   try {
-    const { alternatives: found } = await json("/v1/alternatives", {
+    const { alternatives: found } = await translator.alternatives({
       text: line.input, prefix: line.shown.words.slice(0, place), count: OTHERS,
       model: to.model.name, alignment: to.model.attention, word_scores: true,
     });
@@ -268,7 +266,8 @@ async function begin() {
     await copy(location.href);
     tell("The link is copied");
   };
-  models = (await json("/v1/models")).models;
+  models = await translator.models(tell);
+  tell("");
   const asked = new URLSearchParams(location.hash.slice(1));
   const names = asked.get("models")?.split(",");
   models.forEach((model, index) => {

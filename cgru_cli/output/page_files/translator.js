@@ -1,4 +1,38 @@
-// Requests to the server.
+// Translations by the server. Other files with the same functions may take the place of this one:
+// see cgru_cli/output/page.py.
+
+export async function models() {
+  return (await (await asked("/v1/models")).json()).models;
+}
+
+export async function* translations(request, signal) {
+  const answer = await asked("/v1/translate", { ...request, stream: true }, signal);
+  for await (const [name, data] of events(answer)) {
+    if (name === "error") throw new Error(data.error);
+    if (name === "translation") yield data;
+  }
+}
+
+export async function alternatives(request) {
+  return (await asked("/v1/alternatives", request)).json();
+}
+
+// The server-sent events of an answer, as [name, data].
+async function* events(answer) {
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    text += value;
+    const blocks = text.split("\n\n");
+    text = blocks.pop();
+    for (const block of blocks) {
+      const [name, data] = block.split("\n");
+      yield [name.replace("event: ", ""), JSON.parse(data.replace("data: ", ""))];
+    }
+  }
+}
 
 let password = sessionStorage.getItem("password") ?? "";
 
@@ -45,26 +79,4 @@ function askForPassword() {
     dialog.showModal();
   });
   return asking;
-}
-
-export async function json(path, body) {
-  return (await asked(path, body)).json();
-}
-
-// The server-sent events of an answer, as [name, data].
-export async function* events(path, body, signal) {
-  const answer = await asked(path, body, signal);
-  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-  let text = "";
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    text += value;
-    const blocks = text.split("\n\n");
-    text = blocks.pop();
-    for (const block of blocks) {
-      const [name, data] = block.split("\n");
-      yield [name.replace("event: ", ""), JSON.parse(data.replace("data: ", ""))];
-    }
-  }
 }

@@ -1,0 +1,28 @@
+"""The page for people, as the server and a folder of `cgru convert --to web` show it.
+
+`translator.js` is the one file that knows where translations come from. It exports
+
+- `models(progress)`: the models, as `/v1/models` describes them; progress: called with a text;
+- `translations(request, signal)`: the lines of `/v1/translate` as they become ready;
+- `alternatives(request)`: the answer of `/v1/alternatives`.
+
+Each throws an Error of one line. A signal that is aborted stops the work.
+"""
+
+from importlib.resources import files
+
+FILES = (
+    "index.html",
+    "page.js",
+    "translator.js",
+    "attention.js",
+    "text.js",
+    "page.css",
+    "icon.svg",
+)
+
+
+def page_files() -> dict[str, bytes]:
+    """The content of each file, by its name; they load nothing from other sites."""
+    folder = files(__package__) / "page_files"
+    return {name: (folder / name).read_bytes() for name in FILES}
