@@ -230,10 +230,12 @@ def _completed(branch: GraphProto, outputs: Sequence[ValueInfoProto]) -> GraphPr
     for value in outputs:
         name = f"{branch.name}/{value.name}"
         if name not in own:
-            kind, rank = value.type.tensor_type.elem_type, len(value.type.tensor_type.shape.dim)
-            empty = helper.make_tensor(name, kind, [0] * rank, [])
+            kind = value.type.tensor_type.elem_type
+            # sizes that are known must agree; others are 0 here
+            shape = [size.dim_value for size in value.type.tensor_type.shape.dim]
+            empty = helper.make_tensor(name, kind, shape, [])
             branch.node.append(helper.make_node("Constant", [], [name], value=empty))
-            own[name] = helper.make_tensor_value_info(name, kind, [0] * rank)
+            own[name] = helper.make_tensor_value_info(name, kind, shape)
         branch.output.append(own[name])
     return branch
 

@@ -1,6 +1,7 @@
 """Models as ONNX: ONNX Runtime computes the equations, and the searches find the same lists."""
 
 import numpy as np
+import onnx
 import pytest
 from cases import random_arrays
 from models import ladder_oracle, pad_source, pad_target, typed
@@ -115,7 +116,9 @@ def test_onnx_runtime_computes_the_equations(name):
     """Scores agree with an oracle in NumPy, and lists with TensorFlow's."""
     s = SHAPES[name]
     arrays = random_arrays(s, 1)
-    model = OnnxModel(exported(s, arrays, {}), threads=1)
+    graph = exported(s, arrays, {})
+    onnx.shape_inference.infer_shapes(graph, check_type=True, strict_mode=True)
+    model = OnnxModel(graph, threads=1)
     sources, source, mask = batch(s)
     targets = LABELS.get(s.type, TARGETS)
     target, target_mask = map(np.asarray, pad_target(targets))
