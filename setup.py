@@ -48,6 +48,7 @@ setup(
     package_data={
         "cgru_cli": ["py.typed"],
         "cgru_cli.compat": ["programs/*"],
+        "cgru_cli.convert": ["web_files/*"],
         "cgru_cli.output.heatmap": ["*.html"],
         "cgru_cli.output": ["*.mplstyle", "page_files/*"],
     },

@@ -24,6 +24,7 @@ from ..parameters.structure import Structure
 from ..system import tensorflow_start
 from ..text.vocabulary import Vocabulary
 from .description import as_text, describe
+from .web import check_folder, write_site
 
 
 def run(model: str, output: str | None, options: ConvertOptions) -> None:
@@ -42,32 +43,52 @@ def run(model: str, output: str | None, options: ConvertOptions) -> None:
         return
     if output is None:
         raise UsageError("name the file to write, OUT, or add --info")
-    output_path(output, options.to or _by_name(output))  # fails before a large model is read
-    if options.precision != "float32":
-        if (options.to or _by_name(output)) != "onnx":
-            raise UsageError(f"--precision {options.precision}: is for an OUT that ends in .onnx")
-        if options.verify:
-            raise UsageError("--verify: arrays cannot be compared after --precision int8")
+    to = options.to or _by_name(output)
+    _check(output, to, options)  # before a large model is read
     source = read(model)
     if options.average:
         source = average([source, *(read(other) for other in options.average)])
     if options.store != "float32":
-        if (options.to or _by_name(output)) not in OWN_FORMATS:
-            raise UsageError(
-                f"--store {options.store}: {options.to} is read by other programs, which "
-                "expect float32"
-            )
         source = rounded(source, options.store)
+    if to == "web":
+        *sources, vocabulary = model_vocabularies.find(source, options.vocabularies)
+        write_site(
+            LoadedModel(source, sources, vocabulary),
+            _graph(source, options.precision),
+            Path(output),
+            options.runtime_files,
+            force=options.force,
+        )
+        return
     target = write_model(
         source,
         output,
-        options.to,
+        to,
         options.vocabularies,
         force=options.force,
         precision=options.precision,
     )
     if options.verify:
         verify(source, read(target))
+
+
+def _check(output: str, to: str, options: ConvertOptions) -> None:
+    """Raises UsageError for options that the format lacks, CgruError for a folder in the way."""
+    if to == "web":
+        check_folder(Path(output), force=options.force)
+    else:
+        output_path(output, to)
+        if options.runtime_files is not None:
+            raise UsageError("--runtime-files: is for --to web")
+    if options.precision != "float32" and to not in ("onnx", "web"):
+        raise UsageError(f"--precision {options.precision}: is for an OUT that ends in .onnx")
+    if options.verify and (to == "web" or options.precision != "float32"):
+        what = "--to web" if to == "web" else f"--precision {options.precision}"
+        raise UsageError(f"--verify: arrays cannot be compared after {what}")
+    if options.store != "float32" and to not in (*OWN_FORMATS, "web"):
+        raise UsageError(
+            f"--store {options.store}: {to} is read by other programs, which expect float32"
+        )
 
 
 def write_model(

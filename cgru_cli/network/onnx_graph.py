@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 
@@ -72,14 +73,19 @@ def _in_8_bits(model: onnx.ModelProto) -> onnx.ModelProto:
         onnxruntime.InferenceSession(
             model.SerializeToString(), options, providers=["CPUExecutionProvider"]
         )
-        quantize_dynamic(
-            folded,
-            result,
-            op_types_to_quantize=["MatMul"],
-            per_channel=True,
-            weight_type=QuantType.QInt8,
-            extra_options={"EnableSubgraph": True, "MatMulConstBOnly": True},
-        )
+        level = logging.root.manager.disable
+        logging.disable(logging.WARNING)  # its advice to do what was done above
+        try:
+            quantize_dynamic(
+                folded,
+                result,
+                op_types_to_quantize=["MatMul"],
+                per_channel=True,
+                weight_type=QuantType.QInt8,
+                extra_options={"EnableSubgraph": True, "MatMulConstBOnly": True},
+            )
+        finally:
+            logging.disable(level)
         return onnx.load(result)
 
 

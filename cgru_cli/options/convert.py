@@ -19,6 +19,7 @@ TO = (
     "npz",
     "h5",
     "onnx",
+    "web",
 )
 
 
@@ -31,19 +32,24 @@ class ConvertOptions(ConfiguredOptions):
     """`cgru convert IN OUT`."""
 
     to: str | None = output_option(
-        "--to DIALECT: format of OUT (if not given: npz, h5 or onnx, by the ending of its name)",
+        "--to DIALECT: format of OUT (if not given: npz, h5 or onnx, by the ending of its name); "
+        "web writes a folder with a page that translates in the browser",
         choice(*TO),
     )
     store: str = output_option(
-        "--store TYPE: type of the weights in OUT, npz, h5 or onnx; float16 halves the file and "
-        "rounds the weights to three digits",
+        "--store TYPE: type of the weights in OUT, npz, h5, onnx or web; float16 halves the file "
+        "and rounds the weights to three digits",
         choice(*STORE, default="float32"),
     )
     precision: str = output_option(
-        "--precision TYPE: matrix products of OUT, an .onnx; int8 computes with 8-bit integers and "
-        "makes the file four times smaller, which cannot be converted back",
+        "--precision TYPE: matrix products of OUT, onnx or web; int8 computes with 8-bit integers "
+        "and makes the file four times smaller, which cannot be converted back",
         choice(*PRECISION, default="float32"),
         excludes="--info",
+    )
+    runtime_files: str | None = output_option(
+        "--runtime-files FOLDER: with --to web, the folder dist of the npm package onnxruntime-web "
+        "(if not given: npm downloads it)"
     )
     verify: bool = output_option(
         "--verify: read OUT again and compare every array with IN, bit for bit"

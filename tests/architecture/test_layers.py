@@ -44,7 +44,7 @@ LAYERS = (
     ("parameters", "text", "formats", "corpus", "output"),
     ("network", "search", "optimization"),
     ("options",),
-    ("convert", "prep", "translate", "score", "train"),
+    ("prep", "translate", "convert", "score", "train"),
     ("serve",),
     ("compat",),
     ("__init__", "cli", "__main__"),
@@ -58,6 +58,7 @@ BETWEEN_COMMANDS = {
     ("train.missing_vocabularies", "prep.program_vocabularies"),
     ("train.validation", "score.metrics.labels"),
     ("score.pairs.pair_scorer", "translate.plan"),
+    ("convert.web", "translate.plan"),
 }
 # Packages from outside that each layer may import, besides the standard library and those of lower
 # layers; only the computation may import TensorFlow.

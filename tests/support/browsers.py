@@ -68,3 +68,17 @@ class Page:
         from selenium.webdriver.common.action_chains import ActionChains
 
         ActionChains(self.browser, duration=0).move_to_element(element).perform()
+
+
+def violations(browser):
+    """The accessibility rules of axe-core that the page breaks, each with an element."""
+    script = os.environ.get("CGRU_AXE")
+    if not script:
+        pytest.skip("no axe-core: set CGRU_AXE to its axe.min.js (npm install axe-core)")
+    with open(script, encoding="utf-8") as file:
+        browser.execute_script(file.read())
+    found = browser.execute_async_script(
+        "axe.run(document, {resultTypes: ['violations']}).then(arguments[0])"
+    )
+    assert found["passes"]
+    return [(rule["id"], rule["nodes"][0]["html"]) for rule in found["violations"]]

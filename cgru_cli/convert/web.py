@@ -1,0 +1,228 @@
+"""A folder that translates in a browser, for `cgru convert --to web`.
+
+It holds the server's page with a `translator.js` of its own, the model as ONNX, its vocabularies as
+JSON, and ONNX Runtime compiled to WebAssembly, from the npm package onnxruntime-web.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import subprocess
+import tempfile
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import CgruError, reading, writing
+from ..formats.loaded_model import LoadedModel
+from ..options.translate import TranslateOptions
+from ..output.page import page_files
+from ..system.atomic_files import all_or_nothing, atomic_write
+from ..text.pipeline import Preprocessing
+from ..text.vocabulary import Vocabulary
+from ..translate.plan import SearchPlan
+
+if TYPE_CHECKING:
+    from sentencepiece import SentencePieceProcessor
+
+PACKAGE = "onnxruntime-web@1.30.0"
+LIBRARY, WASM = "ort.wasm.bundle.min.mjs", "ort-wasm-simd-threaded.wasm"
+MODEL, DESCRIPTION = "model.onnx", "model.json"
+_FORMAT = "cgru-web"
+_POLICY = (
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; "
+    "style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"
+)
+
+
+def write_site(
+    loaded: LoadedModel,
+    graph: Callable[[dict[str, Any]], bytes],
+    folder: Path,
+    runtime_files: str | None,
+    *,
+    force: bool,
+) -> None:
+    """Write the folder, all of its files or none. force: overwrite files.
+
+    graph: gives the model as ONNX, with a description. runtime_files: a folder with the files of
+    onnxruntime-web, which npm downloads otherwise. Raises CgruError for a model that the page
+    cannot run, naming the reason, and for files that cannot be read or written.
+    """
+    check_folder(folder, force=force)
+    description = _description(loaded)
+    library = _library(runtime_files)
+    contents = page_files() | {
+        entry.name: entry.read_bytes() for entry in (files(__package__) / "web_files").iterdir()
+    }
+    contents[LIBRARY] = library[LIBRARY]
+    contents["index.html"] = _with_policy(contents["index.html"])
+    loads = {WASM: library[WASM], MODEL: graph({})}
+    description["loads"] = [{"file": name, "size": len(data)} for name, data in loads.items()]
+    contents[DESCRIPTION] = json.dumps(description, ensure_ascii=False).encode()
+    kept = ["./", *sorted(name for name in contents if name not in ("index.html", "offline.js"))]
+    contents |= loads
+    version = hashlib.sha256()
+    for name in sorted(contents):
+        version.update(hashlib.sha256(contents[name]).digest())
+    head = f'const VERSION = "{version.hexdigest()[:16]}";\nconst FILES = {json.dumps(kept)};\n\n'
+    contents["offline.js"] = head.encode() + contents["offline.js"]
+    with writing(folder):
+        folder.mkdir(exist_ok=True)
+    with all_or_nothing(folder / "index.html"):
+        for name, content in sorted(contents.items(), key=lambda item: item[0] == "index.html"):
+            with atomic_write(folder / name) as file:
+                file.write(content)
+
+
+def check_folder(folder: Path, *, force: bool) -> None:
+    """Raises CgruError where the folder must not be written."""
+    with writing(folder):
+        if not force and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise CgruError(f"{folder}: exists; --force overwrites its files")
+
+
+def _library(folder: str | None) -> dict[str, bytes]:
+    """The files of onnxruntime-web, from a folder or from npm."""
+    if folder is not None:
+        found = {}
+        for name in (LIBRARY, WASM):
+            with reading(Path(folder, name)):
+                found[name] = Path(folder, name).read_bytes()
+        return found
+    with tempfile.TemporaryDirectory() as place:
+        command = ["npm", "install", "--silent", "--ignore-scripts", "--no-save"]
+        try:
+            subprocess.run(  # noqa: S603 - a fixed command
+                [*command, "--prefix", place, PACKAGE], check=True, stdout=subprocess.DEVNULL
+            )
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise CgruError(
+                f"npm cannot install {PACKAGE}: {error}; --runtime-files names a folder with "
+                f"{LIBRARY} and {WASM} of this package"
+            ) from None
+        return _library(f"{place}/node_modules/onnxruntime-web/dist")
+
+
+def _with_policy(page: bytes) -> bytes:
+    """The page with a policy: it loads nothing from elsewhere."""
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+    return page.replace(b'<meta name="viewport"', meta.encode() + b'<meta name="viewport"')
+
+
+# --- model.json ----------------------------------------------------------------------------------
+
+
+def _description(loaded: LoadedModel) -> dict[str, Any]:
+    """How the page reads text, searches and writes text."""
+    path, s = loaded.model.path, loaded.model.structure
+    if not (loaded.writes_text and loaded.reads_words):
+        raise CgruError(f"{path}: a {s.type}; the page translates text")
+    if loaded.right_left or loaded.source_reversed:
+        raise CgruError(f"{path}: reads or writes from the end of a sentence; the page does not")
+    if len(loaded.sources) > 1:
+        raise CgruError(f"{path}: source words have factors; the page reads plain text")
+    plan = SearchPlan(TranslateOptions(model=(str(path),)), [loaded])
+    preprocessing, settings = plan.reading.preprocessing, plan.settings
+    if preprocessing:
+        _check_steps(str(path), preprocessing)
+    source, target = loaded.sources[0], loaded.target
+    same = source.fingerprint == target.fingerprint and source.path == target.path
+    longest = plan.reading.longest
+    return {
+        "format": _FORMAT,
+        "model": {  # as in /v1/models
+            "name": path.stem,
+            "ensemble": 1,
+            "reads_source": True,
+            "attention": s.attends,
+            "right_to_left": False,
+            "raw_text": preprocessing is not None,
+            "beam_size": settings.beam_size,
+            "normalize": settings.normalize,
+            "languages": loaded.languages,
+        },
+        "search": {
+            "beam": settings.beam_size,
+            "normalize": settings.normalize,
+            "penalty": settings.word_penalty,
+            "unknown": settings.unk,
+            "vocabulary": s.target_vocabulary,
+            "longest": longest,
+            "limits": [plan.limit(words) for words in range(1, longest + 2)],
+        },
+        "preparation": _preparation(preprocessing) if preprocessing else None,
+        "vocabularies": [_vocabulary(source), None if same else _vocabulary(target)],
+    }
+
+
+def _check_steps(path: str, preprocessing: Preprocessing) -> None:
+    """Raises CgruError for a step that only `cgru translate` has."""
+    settings = preprocessing.settings
+    steps = {
+        "Moses' tokeniser": settings.tokenize,
+        "Moses' normalisation of punctuation": settings.normalize_punctuation,
+        "a truecaser": settings.case == "true",
+        "placeholders (--copy)": bool(settings.copy),
+    }
+    for step, used in steps.items():
+        if used:
+            raise CgruError(f"{path}: its text is prepared with {step}, which the page lacks")
+
+
+def _preparation(preprocessing: Preprocessing) -> dict[str, Any]:
+    settings, pieces = preprocessing.settings, preprocessing.settings.uses_sentencepiece
+    models: list[Any] = [*preprocessing.subword_models] or [None]
+    if pieces and models[0]:
+        models = [_pieces(base64.b64decode(model)) for model in models]
+    return {
+        "unicode": settings.unicode,
+        "lower": settings.case == "lower",
+        "sentencepiece": pieces,
+        "splitters": [models[0], models[-1]],
+    }
+
+
+def _vocabulary(vocabulary: Vocabulary) -> dict[str, Any]:
+    processor: SentencePieceProcessor | None = vocabulary.processor
+    proto = processor.serialized_model_proto() if processor and vocabulary.splits else None
+    return {
+        "words": [vocabulary.words.get(i) for i in range(vocabulary.size)],
+        "ids": [[word, i] for word, i in vocabulary.ids.items() if word in vocabulary],
+        "unknown": vocabulary.unk_id,
+        "end": vocabulary.eos_id,
+        "pieces": proto and _pieces(proto),
+    }
+
+
+def _pieces(proto: bytes) -> dict[str, Any]:
+    """A SentencePiece model; its fields are those of sentencepiece_model.proto."""
+    from sentencepiece import sentencepiece_model_pb2
+
+    messages: Any = sentencepiece_model_pb2  # its classes are made when it is imported
+    model = messages.ModelProto.FromString(proto)
+    spec, normalizer = model.trainer_spec, model.normalizer_spec
+    kind = messages.TrainerSpec.ModelType.Name(spec.model_type).lower()
+    if kind not in ("unigram", "bpe"):
+        raise CgruError(f"a SentencePiece model of type {kind}; the page reads unigram and bpe")
+    return {
+        "kind": kind,
+        "pieces": [piece.piece for piece in model.pieces],
+        # the fewest digits of the same float32
+        "scores": [float(str(np.float32(piece.score))) for piece in model.pieces],
+        "kinds": [piece.type for piece in model.pieces],
+        "spaces": {
+            "prefix": normalizer.add_dummy_prefix,
+            "collapse": normalizer.remove_extra_whitespaces,
+            "escape": normalizer.escape_whitespaces,
+            "suffix": spec.treat_whitespace_as_suffix,
+        },
+        "charsmap": base64.b64encode(normalizer.precompiled_charsmap).decode(),
+        "byteFallback": spec.byte_fallback,
+        "unknownText": spec.unk_surface,
+    }
