@@ -25,7 +25,8 @@ from cgru_cli.text.vocabulary import Vocabulary
 
 # The computable reference cases, and the formats (besides npz and h5) that hold each.
 ALL = {"dl4mt", "nematus", "nematus-tf", "marian-amun", "marian-nematus", "marian-s2s"}
-FORMATS = [to for to in TO if to != "onnx"]  # see tests/search/test_onnx_model.py
+# tests/search/test_onnx_model.py and tests/convert/test_web.py have the others
+FORMATS = [to for to in TO if to not in ("onnx", "web")]
 HOLDERS = {
     "a-shallow/model.npz": ALL,
     "a-shallow/marian-nematus/model.npz": ALL,
