@@ -34,7 +34,7 @@ prep=$out/prep vocabulary=$out/prep/vocab.spm
 cgru prep "$prep" -s "$TEXT/train.domain.en" -t "$TEXT/train.domain.de" \
   --dev "$TEXT/valid.en" "$TEXT/valid.de" --subword-vocabulary "$pieces"
 
-batches=(--mini-batch-words "$words" --maxi-batch 100 --max-length 100 --save-freq 25u
+batches=(--mini-batch-words "$words" --maxi-batch 100 --max-length 100 --save-freq 50u
   --disp-freq 25u --after-epochs 1000 --seed "$seed" --cpu-threads 2 --clip-norm 1 --label-smoothing 0.1)
 
 # Train a system by its name, within the CPU minutes: train SYSTEM FOLDER
