@@ -7,7 +7,8 @@
 # TEXT is a folder of split.py. Every system trains in turn on two threads, on the same text,
 # sub-words and batches of WORDS; it does not validate. The models that it had after POINTS CPU
 # minutes translate the same 500 validation lines. Scores go to OUT/compare.tsv and the curve to
-# OUT/compare.svg. With a larger BUDGET, the same command continues. Needs pymarian.
+# OUT/compare.svg. With a larger BUDGET, the same command continues. Needs pymarian and
+# pip install '.[plot]'.
 set -euo pipefail
 
 : "${TEXT:?the folder that split.py made}"
@@ -35,7 +36,8 @@ cgru prep "$prep" -s "$TEXT/train.domain.en" -t "$TEXT/train.domain.de" \
   --dev "$TEXT/valid.en" "$TEXT/valid.de" --subword-vocabulary "$pieces"
 
 batches=(--mini-batch-words "$words" --maxi-batch 100 --max-length 100 --save-freq 50u
-  --disp-freq 25u --after-epochs 1000 --seed "$seed" --cpu-threads 2 --clip-norm 1 --label-smoothing 0.1)
+  --disp-freq 25u --after-epochs 1000 --seed "$seed" --cpu-threads 2 --clip-norm 1
+  --label-smoothing 0.1)
 
 # Train a system by its name, within the CPU minutes: train SYSTEM FOLDER
 train() {
@@ -74,13 +76,15 @@ train() {
 evaluate() {
   case $1 in
     cgru*)
-      cgru translate -m "$2" -k 4 -n 1 --max-length-factor 2 --cpu-threads 2 --quiet -i "$prep/dev.src" -o "$3.de"
+      cgru translate -m "$2" -k 4 -n 1 --max-length-factor 2 --cpu-threads 2 --quiet \
+        -i "$TEXT/valid.en" -o "$3.de"
       cgru score -m "$2" -s "$prep/dev.src" -t "$prep/dev.trg" --summary ce-mean-words \
         --cpu-threads 2 --quiet > "$3.cost"
       ;;
     *)
       pymarian decode -m "$2" -v "$vocabulary" "$vocabulary" -b 4 -n 1 --cpu-threads 2 \
-        --max-length-factor 2 --mini-batch 32 --maxi-batch 20 -i "$prep/dev.src" -o "$3.de" --quiet --quiet-translation
+        --max-length-factor 2 --mini-batch 32 --maxi-batch 20 -i "$prep/dev.src" -o "$3.de" \
+        --quiet --quiet-translation
       pymarian score -m "$2" -v "$vocabulary" "$vocabulary" -t "$prep/dev.src" "$prep/dev.trg" \
         --summary ce-mean-words --cpu-threads 2 --quiet > "$3.cost"
       ;;
@@ -115,3 +119,4 @@ done
   printf 'size\tsystem\tseed\tpoint\tcpu_minutes\tbleu\tchrf\tcross_entropy\n'
   cat "$out"/*/points.tsv
 } | tee "$out/compare.tsv"
+python "$here/curve.py" "$out/compare.tsv" "$out/compare.svg"

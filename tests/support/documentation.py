@@ -50,7 +50,7 @@ def commands(text: str) -> Iterator[list[str]]:
 
 
 def of_cgru(words: list[str]) -> list[str] | None:
-    """The arguments of `cgru` in a command; "$@" is kept only as the value of an option."""
+    """The arguments of `cgru` in a command; an array is kept only as the value of an option."""
     for i, word in enumerate(words[:-1]):
         if word == "cgru" and words[i + 1] in main.commands:
             return list(_without_arguments(words[i + 1 :]))
@@ -61,7 +61,7 @@ def _without_arguments(words: list[str]) -> Iterator[str]:
     stated = statements(main.commands[words[0]].options).values()
     needing = {f for flag, _ in stated for f in flag.flags if not flag.is_switch}
     for before, word in pairwise(["", *words]):
-        if word != "$@":
+        if word != "$@" and not re.match(r"\$\{\w*@?\W", word):  # "$@", "${@:2}", "${name[@]+...}"
             yield word
         elif before in needing:
             yield "1"

@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+"""Draw compare.tsv: curve.py compare.tsv compare.svg. Needs pip install '.[plot]'."""
+
+import csv
+import sys
+from collections import defaultdict
+
+import matplotlib
+
+matplotlib.use("svg")
+from matplotlib import pyplot
+
+
+def main() -> int:
+    """A line for each system: the mean of its seeds, with their range as a band."""
+    table, picture = sys.argv[1:]
+    lines: dict[str, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
+    with open(table, encoding="utf-8") as file:
+        for row in csv.DictReader(file, delimiter="\t"):
+            lines[row["system"]][float(row["point"])].append(float(row["chrf"]))
+    pyplot.rcParams["svg.hashsalt"] = "cgru"  # the same bytes for the same table
+    figure, axes = pyplot.subplots(figsize=(6, 4), layout="constrained")
+    for system, points in lines.items():
+        minutes = sorted(points)
+        means = [sum(points[m]) / len(points[m]) for m in minutes]
+        (line,) = axes.plot(minutes, means, marker="o", label=system)
+        ranges = [min(points[m]) for m in minutes], [max(points[m]) for m in minutes]
+        axes.fill_between(minutes, *ranges, color=line.get_color(), alpha=0.2, linewidth=0)
+    axes.set_xlabel("CPU minutes of training")
+    axes.set_ylabel("chrF of 500 validation sentences")
+    axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.savefig(picture, metadata={"Date": None})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

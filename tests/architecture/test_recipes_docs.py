@@ -1,0 +1,179 @@
+"""The recipe for localised documentation: its text, its clock and its table."""
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from documentation import ROOT
+
+FOLDER = ROOT / "recipes/docs"
+PAGE = """---
+title: Seite
+ms.translationtype: HT
+---
+# <a name="x"></a><span data-ttu-id="1-103">Erstellen Sie ein Projekt</span>\
+<span class="sxs-lookup"><span data-stu-id="1-103">Create a  project</span></span>
+
+* <span data-ttu-id="1-104">Siehe [**Seite**](x.md) und `a<b>`.</span>\
+<span class="sxs-lookup"><span data-stu-id="1-104">See [**page**](x.md) and `a<b>`.</span></span>
+* <span data-ttu-id="1-105">Zu kurz</span>\
+<span class="sxs-lookup"><span data-stu-id="1-105">Too short</span></span>
+* <span data-ttu-id="1-106">Visual Studio 2017 Community</span>\
+<span class="sxs-lookup"><span data-stu-id="1-106">Visual Studio 2017 Community</span></span>
+* <span data-ttu-id="1-107">Das ist eine Seite mit sehr viel mehr Text als zuvor.</span>\
+<span class="sxs-lookup"><span data-stu-id="1-107">It is one</span></span>
+* <span data-ttu-id="1-108">Erstellen Sie ein Projekt</span>\
+<span class="sxs-lookup"><span data-stu-id="1-108">Create a project</span></span>
+"""
+
+
+def script(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, FOLDER / name, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def rows(path: Path) -> list[list[str]]:
+    return [
+        line.split("\t") for line in gzip.open(path, "rt", encoding="utf-8").read().splitlines()
+    ]
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """A repository with a page that people translated, and one that a machine translated."""
+    folder = tmp_path / "owner" / "name.de-de"
+    folder.mkdir(parents=True)
+    (folder / "page.md").write_text(PAGE, "utf-8")
+    (folder / "machine.md").write_text(PAGE.replace(": HT", ": MT"), "utf-8")
+    git = ["git", "-C", folder, "-c", "user.name=x", "-c", "user.email=x@example.com"]
+    for arguments in (
+        ["init", "-q", "-b", "live-sxs"],
+        ["add", "."],
+        ["commit", "-q", "-m", "pages"],
+        ["remote", "add", "origin", "https://example.com/owner/name.de-de.git"],
+    ):
+        subprocess.run([*git, *arguments], check=True)
+    return folder
+
+
+def test_pairs_of_a_clone(clone, tmp_path):
+    done = script("extract.py", tmp_path / "p.tsv.gz", clone, "--markup", tmp_path / "m.tsv.gz")
+    assert (done.returncode, done.stderr) == (0, "")
+    start = ["owner/name.de-de", "page.md"]
+    assert rows(tmp_path / "p.tsv.gz") == [
+        [*start, "Create a project", "Erstellen Sie ein Projekt"],
+        [*start, "See page and a.", "Siehe Seite und a."],
+    ]
+    marked = ["See [**page**](x.md) and `a<b>`.", "Siehe [**Seite**](x.md) und `a<b>`."]
+    assert rows(tmp_path / "m.tsv.gz") == [[*start, *marked]]
+
+
+def test_a_branch_that_is_missing_is_an_error(clone, tmp_path):
+    done = script("extract.py", tmp_path / "p.tsv.gz", clone, "--branch", "main")
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
+    assert str(clone) in done.stderr and not (tmp_path / "p.tsv.gz").exists()
+
+
+@pytest.fixture
+def text(tmp_path):
+    """600 pairs in 300 documents, and general text; a line of each occurs everywhere."""
+    lines = [
+        f"r\tdoc{i // 2}.md\tline {i if i % 40 else 0} of it\tZeile {i if i % 40 else 0} davon"
+        for i in range(600)
+    ]
+    (tmp_path / "pairs.tsv.gz").write_bytes(gzip.compress("\n".join([*lines, ""]).encode()))
+    general = tmp_path / "general"
+    general.mkdir()
+    for name, count in (("train", 50), ("dev", 5), ("test", 20)):
+        for language in ("en", "de"):
+            sentences = (f"{language} {name} {i}\n" for i in range(count))
+            (general / f"{name}.{language}").write_text("".join(sentences), "utf-8")
+    return tmp_path
+
+
+def test_no_test_source_is_in_the_training_text(text):
+    out = text / "out"
+    done = script("split.py", text / "pairs.tsv.gz", text / "general", out)
+    assert (done.returncode, done.stderr) == (0, "")
+    sets = {path.name: path.read_text("utf-8").splitlines() for path in out.iterdir()}
+    trained = {*sets["train.domain.en"], *sets["train.general.en"]}
+    for name in ("dev", "test.domain", "test.general"):
+        assert sets[f"{name}.en"] and not trained & set(sets[f"{name}.en"])
+        assert len(sets[f"{name}.en"]) == len(sets[f"{name}.de"])
+    assert "line 0 of it" in trained  # it is in all parts of the text
+    assert sets["mono.de"] and not set(sets["mono.de"]) & set(sets["test.domain.de"])
+    assert "mono.en" not in sets and len(sets["train.general.de"]) == 50
+    again = script("split.py", text / "pairs.tsv.gz", text / "general", text / "again")
+    assert again.stdout == done.stdout
+    for path in out.iterdir():
+        assert path.read_bytes() == (text / "again" / path.name).read_bytes()
+
+
+def test_pairs_with_fields_missing_are_an_error(text):
+    (text / "pairs.tsv.gz").write_bytes(gzip.compress(b"r\tdoc\tone\n"))
+    done = script("split.py", text / "pairs.tsv.gz", text / "general", text / "out")
+    assert done.returncode == 1 and "line 1 has 3 fields" in done.stderr
+
+
+def test_a_command_ends_when_its_minutes_are_used(tmp_path):
+    clock = tmp_path / "clock.tsv"
+    busy = "import os\nwhile os.times().user < 20: pass"
+    done = script("budget.py", "run", clock, 0.01, sys.executable, "-c", busy)
+    assert done.returncode == 0
+    used = [float(line.split("\t")[1]) for line in clock.read_text().splitlines()]
+    assert used == sorted(used) and 0.01 <= used[-1] < 0.1
+    assert (
+        script("budget.py", "run", clock, 0.01, "false").returncode == 0
+    )  # nothing is left to run
+    assert script("budget.py", "run", clock, 9, "false").returncode == 1
+
+
+def test_the_model_of_a_point_in_time(tmp_path):
+    (tmp_path / "clock.tsv").write_text("100.0\t1.0\n200.0\t2.0\n300.0\t3.0\n")
+    for name, seconds in (("a.npz", 90), ("b.npz", 150), ("c.npz", 250), ("d.npz", 400)):
+        (tmp_path / name).touch()
+        subprocess.run(["touch", "-d", f"@{seconds}", tmp_path / name], check=True)
+    models = sorted(tmp_path.glob("*.npz"))
+    for minutes, expected in (
+        (0.5, ""),
+        (1, "a.npz\t1.00"),
+        (2.5, "b.npz\t2.00"),
+        (9, "c.npz\t3.00"),
+    ):
+        done = script("budget.py", "pick", tmp_path / "clock.tsv", minutes, *models)
+        assert done.stdout.strip() == (expected and f"{tmp_path}/{expected}")
+
+
+def test_table(tmp_path):
+    (tmp_path / "scores").mkdir()
+    (tmp_path / "base").mkdir()
+    (tmp_path / "base/trained").write_text("12.4\n")
+    for test, bleu in (("test.domain", 20.04), ("test.general", 3.06)):
+        scores = [
+            {"name": "BLEU", "score": bleu, "confidence_var": "0.54"},
+            {"name": "chrF2", "score": 2 * bleu, "confidence_var": "0.2"},
+        ]
+        (tmp_path / f"scores/base.{test}.json").write_text(json.dumps(scores))
+    last = script("table.py", tmp_path).stdout.splitlines()[-1]
+    assert last == "| base | 12 | 20.0 ± 0.5 | 40.1 ± 0.2 | 3.1 ± 0.5 | 6.1 ± 0.2 |"
+
+
+def test_curve(tmp_path):
+    pytest.importorskip("matplotlib")
+    header = "size\tsystem\tseed\tpoint\tcpu_minutes\tbleu\tchrf\tcross_entropy\n"
+    rows = "".join(
+        f"base\t{system}\t{seed}\t{point}\t{point}\t1.0\t{point + seed}\t5.0\n"
+        for system in ("cgru", "other")
+        for seed in (1, 2)
+        for point in (5, 10)
+    )
+    (tmp_path / "t.tsv").write_text(header + rows)
+    done = script("curve.py", tmp_path / "t.tsv", tmp_path / "t.svg")
+    assert (done.returncode, done.stderr) == (0, "")
+    drawn = (tmp_path / "t.svg").read_text("utf-8")
+    assert "CPU minutes" in drawn and drawn.count('id="line2d_') > 4
+    script("curve.py", tmp_path / "t.tsv", tmp_path / "again.svg")
+    assert (tmp_path / "again.svg").read_text("utf-8") == drawn
