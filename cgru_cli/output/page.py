@@ -14,6 +14,8 @@ from importlib.resources import files
 FILES = (
     "index.html",
     "page.js",
+    "panes.js",
+    "sentence.js",
     "translator.js",
     "attention.js",
     "text.js",

@@ -213,8 +213,74 @@ def test_errors_are_shown(opened):
     opened.find("#source").clear()
     opened.run("document.getElementById('source').value = 'a'.repeat(20000)")
     opened.click("#translate")
-    until(lambda: "20000 characters" in opened.find("#status").text)
+    until(lambda: "20000 characters" in opened.find(".failure").text)
+    assert "20000 characters" in opened.find("#status").text
     opened.browser.get_log("browser")  # the browser logs the status 413
+
+
+FAULTY = """
+    const fetched = window.fetch;
+    window.requests = [];
+    window.fetch = (path, options) => {
+      const request = JSON.parse(options?.body ?? "null");
+      window.requests.push(request);
+      %s
+      return fetched(path, options);
+    };
+    window.repair = () => { window.fetch = fetched; };
+"""
+CUT = """const event = { index: 0, text: "x", source: ["a"], hypotheses: [
+        { text: "x", words: ["x"], finished: true, score: -1, total: -1, word_scores: [-1, -1] }] };
+      const data = JSON.stringify(event);
+      return Promise.resolve(new Response(`event: translation\\ndata: ${data}\\n\\n`));
+"""
+
+
+def test_each_model_has_an_error_and_a_retry_of_its_own(opened, expected):
+    opened.click("#models label:nth-child(2) input")
+    opened.run(FAULTY % "if (request.model === 'two') return Promise.reject(new TypeError('x'));")
+    opened.find("#source").send_keys(TEXT)
+    opened.click("#translate")
+    until(lambda: "failed" in opened.find("#status").text)
+    assert opened.find("#status").text == "1 of 2 models failed"
+    texts = [listed[0].text for listed in expected]
+    one, two = opened.all("#outputs .pane")
+    assert opened.texts("#outputs .pane:first-child p") == texts
+    assert not one.find_element("css selector", ".failure").is_displayed()
+    assert "The server cannot be reached." in two.text and "…" not in two.text
+    opened.run("repair()")
+    two.find_element("css selector", ".failure button").click()
+    opened.ready()
+    assert opened.texts("#outputs .pane:last-child p") == texts
+    assert not two.find_element("css selector", ".failure").is_displayed()
+
+
+def test_a_broken_connection_leaves_what_is_translated(opened, expected):
+    opened.run(FAULTY % CUT)
+    opened.find("#source").send_keys(TEXT)
+    opened.click("#translate")
+    until(lambda: opened.find(".failure").is_displayed())
+    assert "The connection to the server was lost." in opened.find(".failure").text
+    assert opened.texts(".translation p") == ["x", ""]
+    opened.run("repair()")
+    opened.click(".failure button")
+    opened.ready()
+    assert opened.texts(".translation p") == ["x", expected[1][0].text]
+
+
+def test_a_translation_can_be_stopped_and_its_state_stays_in_view(opened):
+    opened.run(FAULTY % "return new Promise(() => {});")
+    opened.run("document.getElementById('source').value = arguments[0]", "a b c\n" * 300)
+    opened.click("#translate")
+    until(lambda: opened.find("#stop").is_displayed())
+    assert opened.texts("#status") == ["0 of 300 sentences"]
+    opened.width(360)
+    top = "return document.getElementById('status').getBoundingClientRect().top"
+    opened.run("scrollTo(0, 0)")
+    assert 0 < opened.run(top) < 844
+    opened.click("#stop")
+    until(lambda: opened.texts("#status") == ["Stopped: 0 of 300 sentences"])
+    assert not opened.find("#stop").is_displayed() and "…" not in opened.find(".translation").text
 
 
 def test_a_password_is_asked_for(browser, models):  # noqa: F811

@@ -7,10 +7,16 @@ export async function models() {
 
 export async function* translations(request, signal) {
   const answer = await asked("/v1/translate", { ...request, stream: true }, signal);
-  for await (const [name, data] of events(answer)) {
-    if (name === "error") throw new Error(data.error);
-    if (name === "translation") yield data;
+  try {
+    for await (const [name, data] of events(answer)) {
+      if (name === "error") throw new Error(data.error);
+      if (name === "done") return;
+      yield data;
+    }
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error; // TypeError: the network
   }
+  throw new Error("The connection to the server was lost.");
 }
 
 export async function alternatives(request) {
