@@ -124,6 +124,8 @@ class Batch(NamedTuple):
     words: int  # of their targets, including EOS, or labels
     weights: np.ndarray | tuple[()] = ()  # (B,T) float32, factors of words' costs; (): all 1
     alignment: np.ndarray | tuple[()] = ()  # (B,T,S) float32, see `Alignments.matrix`; (): none
+    teacher_words: np.ndarray | tuple[()] = ()  # (B,T,K) int32, see `TeacherWords`; (): none
+    teacher_shares: np.ndarray | tuple[()] = ()  # (B,T,K) float32
 
     def first(self, count: int) -> Self:
         """The batch with the first sentences; the others become padding."""
@@ -152,6 +154,8 @@ class Batch(NamedTuple):
             words=int(target_mask.sum()),
             weights=self.weights[mine],
             alignment=self.alignment[mine],
+            teacher_words=self.teacher_words[mine],
+            teacher_shares=self.teacher_shares[mine],
         )
 
 
@@ -192,6 +196,14 @@ def make_batch(
     if corpus.alignments is not None:
         shape = rows, longest[1], longest[0]
         batch = batch._replace(alignment=corpus.alignments.matrix(pairs, shape))
+    if corpus.teacher is not None:
+        taught = rows, longest[1], corpus.teacher.k
+        taught_words, shares = np.zeros(taught, np.int32), np.zeros(taught, np.float32)
+        for row, pair in enumerate(pairs):
+            length = lengths[row, 1]
+            of_pair = corpus.teacher.of_pair(pair, length)
+            taught_words[row, :length], shares[row, :length] = of_pair
+        batch = batch._replace(teacher_words=taught_words, teacher_shares=shares)
     return batch
 
 

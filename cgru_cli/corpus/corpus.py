@@ -6,7 +6,8 @@ A cache folder holds `corpus.json` and the files that it names:
 - lengths (N, 2) int32, words of source and target with EOS;
 - offsets (N, 2) int64, where each sentence begins in the ids;
 - for word alignments, points (P, 2), and spans (N, 2) int64, where the points of each pair are;
-- weights (N,) float32 of sentences, or (words + N,) of target words and EOS.
+- weights (N,) float32 of sentences, or (words + N,) of target words and EOS;
+- for a teacher's words, places (N,) int64: the first row of each pair.
 
 `corpus.json` is written last: without it a cache is ignored. It has digests of itself and
 of the files, so that a changed cache is encoded again.
@@ -31,6 +32,7 @@ from .data_weights import DataWeights
 from .encoding import FORMAT, CheckPair, EncodeSource, EncodeTarget, Encoding
 from .number_files import file_digest, mapped
 from .parallel_files import Beside, PathLike, TsvColumn, files_of
+from .teacher_words import TeacherWords
 from .word_alignments import Alignments
 
 MANIFEST = "corpus.json"
@@ -45,7 +47,9 @@ class Corpus:
     factors: F, ids of a source word; 0 without a source side, whose lengths are then 1
     skipped: lines left out as "empty" or "too long", and sentence pairs that were "cut"
     fingerprint: SHA-256 of the ids and lengths
-    alignments, weights: those of the pairs, or None
+    alignments, weights, teacher: those of the pairs, or None
+    places, read: for a teacher's words, the first of each pair, and the number of all words that
+    were read, with the ends of sentences
     """
 
     lengths: np.ndarray
@@ -57,6 +61,9 @@ class Corpus:
     _target: np.ndarray
     alignments: Alignments | None = None
     weights: DataWeights | None = None
+    places: np.ndarray | None = None
+    read: int = 0
+    teacher: TeacherWords | None = None
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -124,6 +131,7 @@ def encode_corpus(
         "targets": [_state_of(path) for path in targets],
         "alignments": [_state_of(path) for path in beside.alignments],
         "weights": [_state_of(path) for path in beside.weights],
+        "places": beside.places,
         "by word": beside.by_word,
         "domains": list(beside.domains),
         "from end": "both" if beside.both_from_end else beside.from_end,
@@ -184,7 +192,7 @@ def _open(cache: Path, identity: dict[str, Any], trusted: bool = False) -> Corpu
             return mapped(cache / file, np.dtype(dtype), shape)
 
         offsets = read("offsets", count, 2)
-        alignments = weights = None
+        alignments = weights = places = None
         if manifest["alignments"]:
             points = read("points", manifest["points"], 2)
             alignments = Alignments(manifest["alignments"], points, read("spans", count, 2))
@@ -194,6 +202,8 @@ def _open(cache: Path, identity: dict[str, Any], trusted: bool = False) -> Corpu
             # an EOS separates the words of two sentences
             first = np.arange(count) + (offsets[:, 1] if by_word else 0)
             weights = DataWeights(manifest["weights"], by_word, values, first)
+        if identity["places"]:
+            places = read("places", count)
         return Corpus(
             read("lengths", count, 2),
             factors,
@@ -204,6 +214,8 @@ def _open(cache: Path, identity: dict[str, Any], trusted: bool = False) -> Corpu
             read("target", words[1]),
             alignments,
             weights,
+            places,
+            manifest["read"],
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if trusted:

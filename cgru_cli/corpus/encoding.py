@@ -18,7 +18,7 @@ from . import data_weights, word_alignments
 from .number_files import Numbers, file_digest
 from .parallel_files import Beside, Files, PathLike, parallel
 
-FORMAT = 1
+FORMAT = 2
 EncodeSource = Callable[[str], list[tuple[int, ...]]]
 EncodeTarget = Callable[[str], list[int]]
 CheckPair = Callable[[list[tuple[int, ...]], list[int]], None]
@@ -31,18 +31,19 @@ class EncodedPair(NamedTuple):
     target: list
     points: list  # of its alignment
     weights: list  # of the sentence, or of its target words and EOS
+    place: int  # of its first target word, among all that were read with their EOS
 
     def cut(self, limit: int) -> "EncodedPair":
         """The pair with both sides cut to `limit` words; the weight of EOS stays."""
         points = word_alignments.cut(self.points, len(self.source), len(self.target), limit)
         weights = [*self.weights[:-1][:limit], *self.weights[-1:]]
-        return EncodedPair(self.source[:limit], self.target[:limit], points, weights)
+        return EncodedPair(self.source[:limit], self.target[:limit], points, weights, self.place)
 
     def from_end(self) -> "EncodedPair":
         """The pair with both sides reversed, alignments and weights too; EOS stays at the end."""
         points = word_alignments.from_end(self.points, len(self.target), len(self.source))
         weights = weights_from_end(self.weights)
-        return EncodedPair(self.source[::-1], self.target[::-1], points, weights)
+        return EncodedPair(self.source[::-1], self.target[::-1], points, weights, self.place)
 
 
 def weights_from_end(weights: list[float]) -> list[float]:
@@ -63,7 +64,7 @@ class Encoding:
     variants: Variants = Variants()  # noqa: RUF009
 
     def __post_init__(self) -> None:
-        self._lines = self._pairs = self._points = 0
+        self._lines = self._pairs = self._points = self._read = 0
         self._words = np.zeros(2, np.int64)
         self._skipped = {"empty": 0, "too long": 0, "cut": 0}
         self._aligns_no_first = True  # whether no sentence has an alignment of its first word
@@ -79,6 +80,8 @@ class Encoding:
             types |= {"points": "<u2", "spans": "<i8"}
         if self.beside.weighted:
             types["weights"] = "<f4"
+        if self.beside.places:
+            types["places"] = "<i8"
         try:
             for name, dtype in types.items():
                 self._files[name] = Numbers(cache / f"{name}-{token}.ids", dtype)
@@ -149,7 +152,8 @@ class Encoding:
             weights = weights_from_end(weights)
         if files.factor != 1:
             weights = [files.factor * weight for weight in weights]
-        return EncodedPair(source, target, points, weights)
+        self._read += len(target) + 1
+        return EncodedPair(source, target, points, weights, self._read - len(target) - 1)
 
     def _write(self, pairs: list[EncodedPair]) -> None:
         if self._factors is None:
@@ -173,6 +177,8 @@ class Encoding:
             self._write_points([pair.points for pair in pairs])
         if self.beside.weighted:
             self._files["weights"].append(_flat((pair.weights for pair in pairs), np.float64))
+        if self.beside.places:
+            self._files["places"].append(np.array([pair.place for pair in pairs]))
 
     def _write_points(self, points: Sequence[list]) -> None:
         counts = np.array([len(of_pair) for of_pair in points])
@@ -209,6 +215,7 @@ class Encoding:
             "words": self._words.tolist(),
             "points": self._points,
             "skipped": self._skipped,
+            "read": self._read,
             "fingerprint": self._fingerprint("source", "target", "lengths"),
             "alignments": self._fingerprint("points", "spans") if "points" in files else None,
             "weights": self._fingerprint("weights") if "weights" in files else None,

@@ -62,7 +62,7 @@ class Beside:
     alignments: files of `word_alignments`; weights: files of weights of sentences or, `by_word`, of
     words; domains: a factor of all weights of a pair of files; from_end: encoders reverse the
     targets, so alignments and weights must follow; both_from_end: reverse both sides after they
-    were cut, as Marian does.
+    were cut, as Marian does; places: note where each target stands among all words that are read.
     """
 
     alignments: tuple[PathLike, ...] = ()
@@ -71,6 +71,7 @@ class Beside:
     domains: tuple[float, ...] = ()
     from_end: bool = False
     both_from_end: bool = False
+    places: bool = False
 
     @property
     def weighted(self) -> bool:

@@ -62,6 +62,12 @@ def unroll(
     return Unrolled(recurrence, previous, words)
 
 
+def time_first(x: tf.Tensor) -> tf.Tensor:
+    """(B,T,..) -> (T*B,..)."""
+    turned = tf.transpose(x, [1, 0, *range(2, x.shape.rank)])
+    return tf.reshape(turned, tf.concat([[-1], tf.shape(turned)[2:]], axis=0))
+
+
 class Words(NamedTuple):
     """The target positions of a batch without padding, N of T*B, side by side."""
 
@@ -81,8 +87,8 @@ class Words(NamedTuple):
         return cls(index, places, index % tf.shape(mask)[0])
 
     def taken(self, x: tf.Tensor) -> tf.Tensor:
-        """(B,T) -> (N,)."""
-        return tf.gather(tf.reshape(tf.transpose(x), [-1]), self.index)
+        """(B,T,..) -> (N,..)."""
+        return tf.gather(time_first(x), self.index)
 
     def put_back(self, x: tf.Tensor, batch: tf.Tensor) -> tf.Tensor:
         """(N,) -> (B,T), the shape of batch, 0 at padding."""

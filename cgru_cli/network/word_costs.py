@@ -6,9 +6,17 @@ from .inference import with_gradient
 
 
 def word_costs(
-    logits: tf.Tensor, words: tf.Tensor, label_smoothing: float = 0.0, *, compiled: bool = False
+    logits: tf.Tensor,
+    words: tf.Tensor,
+    label_smoothing: float = 0.0,
+    *,
+    shares: tf.Tensor | None = None,
+    compiled: bool = False,
 ) -> tf.Tensor:
     """(1-e) * -log p_y + e * mean_v(-log p_v) of each row, in nats: (N,V), (N,) -> (N,).
+
+    shares: (N,K) that sum to 1 in each row, for words (N,K): in the place of -log p_y the sum of
+    -share * log p_word over them.
 
     TensorFlow's own operation takes more than twice the time on CPUs, and label smoothing would
     read the logits once more; here the gradient reuses the exponentials of the forward pass. The
@@ -16,12 +24,15 @@ def word_costs(
     reuses memory itself and lacks the operation used elsewhere for that.
     """
     rest = 1 - label_smoothing
+    if shares is None:
+        words, shares = words[:, None], tf.ones([1, 1])
+    wanted_shares = rest * tf.cast(shares, logits.dtype)
 
     @with_gradient
     def costs(logits: tf.Tensor) -> tuple:
         top = tf.reduce_max(logits, axis=-1, keepdims=True)
-        chosen = tf.gather(logits, words, batch_dims=1)[:, None]
-        wanted = rest * (chosen - top)
+        chosen = tf.gather(logits, words, batch_dims=1)
+        wanted = tf.reduce_sum(wanted_shares * (chosen - top), axis=-1, keepdims=True)
         if label_smoothing:
             wanted += label_smoothing * (tf.reduce_mean(logits, axis=-1, keepdims=True) - top)
         with tf.control_dependencies([wanted]):  # so that the exponentials reuse the logits' memory
@@ -34,11 +45,14 @@ def word_costs(
             d_logits = exponentials * (d_cost[:, None] / total)
             if label_smoothing:
                 d_logits -= (label_smoothing / logits.shape[-1]) * d_cost[:, None]
-            places = tf.stack([tf.range(tf.size(words)), words], axis=1)
+            count, each = tf.unstack(tf.shape(words))
+            rows = tf.repeat(tf.range(count), each)
+            places = tf.stack([rows, tf.reshape(words, [-1])], axis=1)
+            updates = tf.reshape(wanted_shares * d_cost[:, None], [-1])
             if compiled:
-                return tf.tensor_scatter_nd_sub(d_logits, places, rest * d_cost)
+                return tf.tensor_scatter_nd_sub(d_logits, places, updates)
             return tf.raw_ops.ScatterNdNonAliasingAdd(
-                input=d_logits, indices=places, updates=-rest * d_cost
+                input=d_logits, indices=places, updates=-updates
             )
 
         return tf.squeeze(cost, 1), gradient

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, Protocol, Self
 import tensorflow as tf
 
 from ..corpus.batches import Batch
-from ..network.forced_decoding import Unrolled, Words, unroll
+from ..network.forced_decoding import Unrolled, Words, time_first, unroll
 from ..network.network import Network
 from ..network.word_costs import word_costs
 from ..parameters.structure import FIRST_LABEL
@@ -26,6 +26,8 @@ class Examples(NamedTuple):
     target_mask: tf.Tensor  # (B,T) float32
     weights: tf.Tensor | tuple = ()  # (B,T) float32 of words' costs; () if all are 1
     alignment: tf.Tensor | tuple = ()  # (B,T,S) float32: the given A_ij; () without
+    teacher_words: tf.Tensor | tuple = ()  # (B,T,K) int32; () without a teacher
+    teacher_shares: tf.Tensor | tuple = ()  # (B,T,K) float32: their probabilities, which sum to 1
 
     @classmethod
     def of(cls, batch: Batch) -> Self:
@@ -55,14 +57,19 @@ class CrossEntropy:
     With label smoothing e (Szegedy et al. 2016, as Marian): (1-e) times this cost, plus e times the
     mean of -log p(v | y_<j, x) over the vocabulary. The weights of a batch multiply both costs of a
     word, so a sentence of weight 0 has no effect; in Marian they multiply the first one only.
+
+    Word-level distillation (Kim and Rush 2016): with a teacher, (1-w) times -log p of the
+    reference's word, plus w times the cross-entropy with the teacher's probabilities q of its most
+    probable words, - sum_v q(v) log p(v | y_<j, x), takes the place of -log p(y_j | y_<j, x).
     """
 
     label_smoothing: float = 0.0
     guide: Guide | None = None
+    teacher_weight: float = 0.0
 
     def cost(self, network: Network, batch: Examples) -> tf.Tensor:
         """See `Objective`."""
-        words = TargetWords.of(network, batch)
+        words = TargetWords.of(network, batch, self.teacher_weight)
         cost = tf.reduce_sum(words.costs(self.label_smoothing))
         if self.guide is not None and self.guide.weight:
             attention = words.unrolled.alignment()
@@ -113,17 +120,18 @@ class TargetWords(NamedTuple):
     """The N target words of a batch, side by side, and a network's logits."""
 
     logits: tf.Tensor  # (N,V) float32; (N,L) for labels
-    targets: tf.Tensor  # (N,) int32
+    targets: tf.Tensor  # (N,) int32; (N,1+K) with a teacher: the reference's word, and its own
     weight: tf.Tensor  # (N,) float32: the factor of each word's cost; 0 at padding
     sentence: tf.Tensor  # (N,) int32: the sentence of each word
     weights: tf.Tensor  # (B,T) float32: `weight` by sentence and position
     unrolled: Unrolled
     compiled: bool  # by XLA
+    shares: tf.Tensor | None = None  # (N,1+K) float32: of the targets; None without a teacher
 
     @classmethod
-    def of(cls, network: Network, examples: Examples) -> TargetWords:
+    def of(cls, network: Network, examples: Examples, teacher_weight: float = 0.0) -> TargetWords:
         """The words of a batch by forced decoding; a packed network skips padding."""
-        source, source_mask, target, mask, weights, _ = examples
+        source, source_mask, target, mask, weights, *_ = examples
         unrolled = unroll(network, source, source_mask, target, differentiable=True)
         weights = mask if isinstance(weights, tuple) else mask * weights
         read_out: Any = network.read_out
@@ -131,21 +139,29 @@ class TargetWords(NamedTuple):
             read_out = read_out.labels
             weights *= tf.cast(target >= FIRST_LABEL, weights.dtype)
             target = tf.maximum(target - FIRST_LABEL, 0)
+        shares = None
+        if teacher_weight:
+            of_reference = tf.fill([*tf.unstack(tf.shape(target)), 1], 1 - teacher_weight)
+            of_teacher = tf.multiply(teacher_weight, examples.teacher_shares)
+            shares = tf.concat([of_reference, of_teacher], axis=-1)
+            target = tf.concat([target[..., None], examples.teacher_words], axis=-1)
         if network.packed:
             words = Words.of(mask)
             logits = read_out(*unrolled.rows(words.index, words.places), words.sentence)
-            targets, weight, sentence = words.taken(target), words.taken(weights), words.sentence
+            take, sentence = words.taken, words.sentence
         else:
             logits = read_out(*unrolled)
             logits = tf.reshape(logits, [-1, logits.shape[-1]])
-            targets, weight = (tf.reshape(tf.transpose(x), [-1]) for x in (target, weights))
-            sentence = tf.range(tf.size(target)) % tf.shape(target)[0]
-        compiled = not network.packed
-        return cls(logits, targets, weight, sentence, weights, unrolled, compiled)
+            take, sentence = time_first, tf.range(tf.size(mask)) % tf.shape(mask)[0]
+        shares = shares if shares is None else take(shares)
+        compiled, parts = not network.packed, (weights, unrolled)
+        return cls(logits, take(target), take(weights), sentence, *parts, compiled, shares)
 
     def costs(self, label_smoothing: float) -> tf.Tensor:
         """The weighted cost of each word, in nats: (N,)."""
-        costs = word_costs(self.logits, self.targets, label_smoothing, compiled=self.compiled)
+        costs = word_costs(
+            self.logits, self.targets, label_smoothing, shares=self.shares, compiled=self.compiled
+        )
         return costs * self.weight
 
     def first_of_each(self, group: tf.Tensor) -> TargetWords:

@@ -13,6 +13,7 @@ from .kinds import COPIED
 batch_option = options_of("Batches")
 objective_option = options_of("Objective")
 risk_option = options_of("Minimum risk training", needs="--objective mrt")
+teaching_option = options_of("Objective", needs="--objective distill")
 optimiser_option = options_of("Optimiser")
 quantizing_option = options_of("Optimiser", needs="--quantize-bits")
 rate_option = options_of("Learning rate")
@@ -101,9 +102,10 @@ class OptimizationOptions(Options):
     )
 
     objective: str = objective_option(
-        "--objective (--loss): objective to minimise: cross-entropy (ce), or the expected risk "
-        "of sampled translations (mrt, minimum risk training)",
-        choice("ce", "mrt", default="ce"),
+        "--objective (--loss): objective to minimise: cross-entropy (ce), the expected risk of "
+        "sampled translations (mrt, minimum risk training), or the cross-entropy with the words "
+        "of a --teacher (distill, word-level distillation)",
+        choice("ce", "mrt", "distill", default="ce"),
     )
     cost_type: str = objective_option(
         "--cost-type: how costs of a mini-batch are averaged: over sentences (ce-mean, as "
@@ -150,6 +152,18 @@ class OptimizationOptions(Options):
         "pair out",
         number(0, 1_000_000),
         excludes=_MRT,
+    )
+
+    teacher: str | None = teaching_option(
+        "--teacher FILE.npy: the most probable words of a larger model at each word of the "
+        "training text, from cgru score --word-top-k; the text must be one pair of files",
+        excludes="--right-left, --max-length-crop, --all-caps-every, --english-title-case-every, "
+        "--copy",
+    )
+    teacher_weight: float = teaching_option(
+        "--teacher-weight W: weight of the teacher's words; the words of the text have the weight "
+        "1 - W",
+        number(0, 1, default=0.5),
     )
 
     mrt_samples: int = risk_option(

@@ -61,6 +61,16 @@ class ScoreOptions(FilterOptions):
         excludes="--word-scores, --alignment, --alignment-format",
     )
 
+    word_top_k: int = score_option(
+        "--word-top-k K: write the K most probable words at each word of the translations, with "
+        "their log-probabilities, to --output in the place of scores: a .npy file, for cgru train "
+        "--objective distill (5 K bytes a word); 0: print scores",
+        whole(0, 256, default=0),
+        needs="--output",
+        excludes="--summary, --word-scores, --alignment, --alignment-format, --heatmap, --n-best, "
+        "--keep-above, --keep-below, --dual, --compat, --normalize, --print-target",
+    )
+
     n_best: str | None = list_option(
         "--n-best FILE (-i --input): score the hypotheses of an n-best list, and add the scores "
         "to its lines; - is standard input, the default with --compat nematus and no --target "

@@ -57,6 +57,11 @@ def _run(plan: ScorePlan) -> None:
     check_declared([loaded.model for loaded in models], options.model_is)
     one_side = bool(models) and not any(loaded.reads_source for loaded in models)
     with plan.pairs(one_side=one_side) as pairs:
+        if options.word_top_k:
+            from . import top_words
+
+            top_words.write(plan, models, pairs)
+            return
         lengths: dict[int, int] | None = {} if models and plan.alpha else None
         ranker = ranker_of(plan, lengths)
         if models:

@@ -163,7 +163,8 @@ def _objective(options: TrainOptions) -> Objective:
     guide = None
     if options.alignments:
         guide = Guide(options.guided_alignment_cost, options.guided_alignment_weight)
-    return CrossEntropy(options.label_smoothing, guide)
+    teacher_weight = options.teacher_weight if options.teacher else 0.0
+    return CrossEntropy(options.label_smoothing, guide, teacher_weight)
 
 
 def build_sampler(step: TrainingStep, target: Vocabulary, options: TrainOptions) -> Sampler | None:

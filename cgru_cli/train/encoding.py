@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..corpus.corpus import Corpus, encode_corpus
+from ..corpus.teacher_words import TeacherWords
 from ..errors import CgruError, UsageError
 from ..formats.model import Model
 from ..options.train import TrainOptions
@@ -124,7 +125,7 @@ def encode(
                 "labels, conditions and factors"
             )
     try:
-        return encode_corpus(
+        corpus = encode_corpus(
             texts.sources,
             texts.targets,
             encoding.source_ids,
@@ -138,6 +139,11 @@ def encode(
             variants=variants,
             check_pair=check_tags if kind is Type.TAGGER else None,
         )
+        if options.teacher and corpus.places is not None:
+            size = encoding.target.size
+            read = TeacherWords.read(options.teacher, corpus.places, corpus.read, size)
+            corpus = dataclasses.replace(corpus, teacher=read)
+        return corpus
     except CgruError:
         with contextlib.suppress(OSError):  # the folder may hold another text
             (spare or cache).rmdir()

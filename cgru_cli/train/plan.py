@@ -116,7 +116,7 @@ _FIXED = """
 _OF_A_MACHINE = """
     compat config cpu_threads data_weighting device devices dump_config embedding_vectors
     external_validation_script guided_alignment interpolate_env_vars keep_as log lr_report model
-    num_devices plot pretrained_model prior_model quiet relative_paths tensorboard
+    num_devices plot pretrained_model prior_model quiet relative_paths teacher tensorboard
     train_sets valid_log valid_reference valid_script valid_script_args valid_sets
     valid_translation_output vocabularies
 """
@@ -148,6 +148,8 @@ def options_of_all_workers(options: TrainOptions) -> dict[str, Any]:
 
 
 def _check_together(options: TrainOptions) -> None:
+    if options.objective == "distill" and not options.teacher:
+        raise UsageError("--objective distill: name the words to learn from with --teacher")
     if options.minimizes_risk:
         if not options.has_source:
             raise UsageError(

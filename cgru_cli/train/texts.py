@@ -181,6 +181,8 @@ def _with_beside(texts: Texts, options: TrainOptions) -> Texts:
                 f"{name}: {len(values)} given; one is expected for each of the {count} training "
                 "texts"
             )
+    if options.teacher and (count > 1 or options.type in LABELLING):
+        raise UsageError("--teacher: teaches one training text; join the files, and score them so")
     if not any(domains or (1,)):
         raise UsageError("--domain-weights: not all may be 0")
 
@@ -197,6 +199,7 @@ def _with_beside(texts: Texts, options: TrainOptions) -> Texts:
             options.data_weighting_type == "word",
             kept(domains),
             options.right_left,
+            places=options.teacher is not None,
         ),
     )
 

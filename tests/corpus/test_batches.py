@@ -145,6 +145,7 @@ def corpus(sources, targets, factors=1):
         target=lambda i: np.array(targets[i], np.int32),
         alignments=None,
         weights=None,
+        teacher=None,
     )
 
 
@@ -214,6 +215,7 @@ def test_the_target_alone():
         target=lambda i: np.array([4, 5], np.int32),
         alignments=None,
         weights=None,
+        teacher=None,
     )
     batch = make_batch(data, [0], grid=False)
     assert batch.source.shape == (1, 1, 0)

@@ -37,6 +37,37 @@ def by_numpy(logits, words, smoothing, above):
     return -(wanted * log_p).sum(axis=1), (p - wanted) * above[:, None]
 
 
+def test_shares_of_several_words_equal_numpy_and_differences():
+    logits, _, above = rows(4, 6, 11, 2.0)
+    rng = np.random.default_rng(4)
+    words = rng.integers(11, size=(6, 3)).astype(np.int32)  # some twice in a row
+    shares = rng.dirichlet(np.ones(3), size=6)
+    logits = logits.astype(np.float64)
+
+    def by_definition(logits):
+        p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+        wanted = np.full(logits.shape, 0.1 / 11)
+        for row in range(6):
+            for word, share in zip(words[row], shares[row], strict=True):
+                wanted[row, word] += 0.9 * share
+        return -(wanted * np.log(p)).sum(axis=1)
+
+    for compiled in (False, True):
+        given = tf.constant(logits)
+        with tf.GradientTape() as tape:
+            tape.watch(given)
+            found = word_costs(
+                given, tf.constant(words), 0.1, shares=tf.constant(shares), compiled=compiled
+            )
+        np.testing.assert_allclose(found, by_definition(logits), rtol=1e-12)
+        gradient = tape.gradient(found, given, output_gradients=tf.constant(above)).numpy()
+        for row, word in np.ndindex(logits.shape):
+            moved = logits.copy()
+            moved[row, word] += 1e-6
+            difference = (by_definition(moved) - by_definition(logits))[row] / 1e-6 * above[row]
+            assert gradient[row, word] == pytest.approx(difference, abs=1e-5)
+
+
 def computed(costs, logits, above):
     """Costs and their gradient."""
     logits = tf.constant(logits)
@@ -158,6 +189,30 @@ def test_a_batch_costs_what_its_sentences_do(name, smoothing):
     for packed in (True, False):
         found = float(cost(structure, arrays, batch(some), smoothing, packed))
         assert found == pytest.approx(expected, rel=2e-6)
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_teachers_words_cost_what_the_oracle_says(name):
+    structure = tiny(**NAMED[name])
+    arrays, some = random_arrays(structure), pairs(structure)
+    examples, rng = batch(some), np.random.default_rng(7)
+    size, k = structure.target_vocabulary, 3
+    shape = *examples.target.shape, k
+    taught = rng.integers(size, size=shape).astype(np.int32)
+    shares = rng.dirichlet(np.ones(k), size=shape[:2]).astype(np.float32)
+    examples = examples._replace(
+        teacher_words=tf.constant(taught), teacher_shares=tf.constant(shares)
+    )
+    expected, model = 0.0, reference(structure, arrays)
+    for row, (source, target) in enumerate(some):
+        log_p = model.force_decode(source, target).distributions
+        for place, word in enumerate([*target, EOS]):
+            expected -= 0.3 * log_p[place, word]
+            expected -= 0.7 * (shares[row, place] * log_p[place, taught[row, place]]).sum()
+    for packed in (True, False):
+        network = Network(structure, arrays, "float32", None, packed=packed)
+        found = CrossEntropy(teacher_weight=0.7).cost(network, examples)
+        assert float(found) == pytest.approx(expected, rel=2e-6)
 
 
 @settings(max_examples=5)

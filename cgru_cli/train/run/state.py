@@ -98,7 +98,8 @@ def identity(
     if "--workspace" in same:
         same["number of devices"] = devices
     same["training text"] = corpus.fingerprint
-    for name, beside in (("alignments", corpus.alignments), ("weights", corpus.weights)):
+    for name in ("alignments", "weights", "teacher"):
+        beside = getattr(corpus, name)
         same[name] = beside.fingerprint if beside else "none"
     for place, vocabulary in enumerate(vocabularies, 1):
         same[f"vocabulary {place}"] = vocabulary.fingerprint

@@ -54,7 +54,7 @@ def test_damaged_states(name, value):
 def made(structure=None, words=("a", "b"), text="f" * 64, devices=1, **options):
     structure = structure or small_structure()
     vocabularies = [Vocabulary({w: i for i, w in enumerate(["eos", "UNK", *words])})] * 2
-    corpus = SimpleNamespace(fingerprint=text, alignments=None, weights=None)
+    corpus = SimpleNamespace(fingerprint=text, alignments=None, weights=None, teacher=None)
     fixed = fixed_options(TrainOptions(**options))
     return identity(fixed, structure, vocabularies, corpus, devices)
 

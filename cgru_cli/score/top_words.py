@@ -1,0 +1,82 @@
+"""`cgru score --word-top-k`: what a model or ensemble would write at each word of given texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..corpus.teacher_words import TeacherWriter
+from ..errors import CgruError, UsageError
+from ..formats.loaded_model import LoadedModel, check_ensemble
+from ..system import tensorflow_start
+from ..system.atomic_files import atomic_write
+from ..system.terminal import ProgressCounter
+from ..system.windows import InOrder, batches
+from .pairs.model_scorer import Line, ModelScorer
+from .pairs.readers import Pairs
+from .plan import ScorePlan
+
+
+def write(plan: ScorePlan, models: Sequence[LoadedModel], pairs: Pairs) -> None:
+    """Write the most probable words to --output.
+
+    Raises UsageError for several models without --ensemble, CgruError for models that ONNX Runtime
+    computes or that write no text or from its end, and for input that cannot be read.
+    """
+    options = plan.options
+    if len(models) > 1 and not plan.weights:
+        raise UsageError("--word-top-k: several models need --ensemble")
+    check_ensemble(models)
+    for loaded in models:
+        if loaded.model.runtime == "onnx" or loaded.right_left or not loaded.writes_text:
+            raise CgruError(
+                f"{loaded.model.path}: --word-top-k takes models that TensorFlow computes, and "
+                "that write text from its beginning"
+            )
+    tensorflow_start.start(options.device, options.cpu_threads)
+    from ..network import network
+    from ..network.scorer import TopWords
+
+    reading = plan.reading(models)
+    networks = [network.take_over(loaded.model, options.precision) for loaded in models]
+    scorers = [
+        ModelScorer(loaded, reading, options.workspace, computed=computed)
+        for loaded, computed in zip(models, networks, strict=True)
+    ]
+    k = min(options.word_top_k, models[0].model.structure.target_vocabulary)
+    top_words = TopWords(networks, plan.weights or (1.0,), k)
+    # each model's probabilities of all words are kept until they are added up
+    max_tokens = max(1, min(scorer.max_tokens for scorer in scorers) // len(scorers))
+
+    def top(numbers: Sequence[int], lines: Sequence[Sequence[Line]]) -> list:
+        """Ids and log-probabilities (T,K) of each line."""
+        sources = [
+            one.loaded.source_batch([line[m].source for line in lines], numbers)
+            for m, one in enumerate(scorers)
+        ]
+        target, mask = models[0].target_batch([line[0].target for line in lines])
+        ids, log_probs = top_words(sources, target, mask)
+        ends = np.cumsum(mask.sum(axis=1, dtype=np.int64))[:-1]
+        return list(zip(np.split(ids, ends), np.split(log_probs, ends), strict=True))
+
+    in_order, first = InOrder[tuple[np.ndarray, np.ndarray]](), 0
+    progress = ProgressCounter("pairs", options.quiet)
+    with atomic_write(options.output or "") as file:
+        writer = TeacherWriter(file, k)
+        for window in pairs.windows(options.mini_batch, options.maxi_batch):
+            lines = [
+                [scorer.read(pair.source, pair.target, number) for scorer in scorers]
+                for number, pair in enumerate(window, first)
+            ]
+            sizes = [max(max(len(s), len(t)) for s, t in line) + 1 for line in lines]
+            for batch in sorted(batches(sizes, options.mini_batch, max_tokens), key=min):
+                numbers = [first + i for i in batch]
+                found = top(numbers, [lines[i] for i in batch])
+                for number, rows in zip(numbers, found, strict=True):
+                    for ready in in_order.put(number, rows):
+                        writer.write(*ready)
+                progress.add(len(batch))
+            first += len(window)
+        writer.close()
+    progress.close()
