@@ -120,7 +120,7 @@ def _with_policy(page: bytes) -> bytes:
 
 def _description(loaded: LoadedModel) -> dict[str, Any]:
     """How the page reads text, searches and writes text."""
-    path, s = loaded.model.path, loaded.model.structure
+    path, s, languages = loaded.model.path, loaded.model.structure, loaded.languages
     if not (loaded.writes_text and loaded.reads_words):
         raise CgruError(f"{path}: a {s.type}; the page translates text")
     if loaded.right_left or loaded.source_reversed:
@@ -145,7 +145,7 @@ def _description(loaded: LoadedModel) -> dict[str, Any]:
             "raw_text": preprocessing is not None,
             "beam_size": settings.beam_size,
             "normalize": settings.normalize,
-            "languages": loaded.languages,
+            "languages": languages and dict(zip(("source", "target"), languages, strict=True)),
         },
         "search": {
             "beam": settings.beam_size,

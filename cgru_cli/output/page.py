@@ -16,6 +16,7 @@ FILES = (
     "page.js",
     "panes.js",
     "sentence.js",
+    "source.js",
     "translator.js",
     "attention.js",
     "text.js",

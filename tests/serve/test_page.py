@@ -1,12 +1,14 @@
 """The page for people: its files, and their behaviour in a browser."""
 
 import contextlib
+import itertools
 import os
 import re
 import threading
 import time
 from importlib.resources import files
 
+import numpy as np
 import pytest
 import uvicorn
 from browsers import Page, browser  # noqa: F401
@@ -110,40 +112,154 @@ def expected(model_path):
     return translator.translate(TEXT.split("\n"), n_best=3)
 
 
+HIGHLIGHTED = """
+    return [...CSS.highlights.values()].flatMap((one) => [...one].map((range) => range.toString()));
+"""
+
+
 def test_text_is_translated_and_aligned_words_are_highlighted(opened, expected):
     opened.translate()
     assert opened.texts(".translation p") == [listed[0].text for listed in expected]
+    until(lambda: opened.all(".row .word"))
     first = opened.find(".translation .word")
     opened.hover(first)
-    assert opened.run("return document.querySelectorAll('.row .word.lit').length") >= 2
+    until(lambda: opened.run("return document.querySelectorAll('.row .word.lit').length") >= 2)
     assert "lit" in opened.find('[aria-label="Words of the translation"] .word').get_attribute(
         "class"
     )
+    best = expected[0][0]
+    aligned = {
+        word for word, weight in zip("abc", best.alignment[0], strict=False) if weight >= 0.1
+    }
+    assert set(opened.run(HIGHLIGHTED)) == aligned
     opened.hover(opened.find('[aria-label="Words of the text"] .word'))
     lit = opened.texts('[aria-label="Words of the text"] .word.lit')
-    assert lit[0] == "a" and opened.texts('[aria-label="Words of the translation"] .word.lit')
+    assert lit[0] == "a" and "a" in opened.run(HIGHLIGHTED)
     opened.click("#as-map")
-    rows = opened.all("#attention tbody tr")
-    assert len(rows) == len(expected[0][0].tokens) + expected[0][0].finished
+    until(lambda: len(opened.all("#attention tbody tr")) == len(best.tokens))
+    assert "</s>" not in opened.find("#attention").text
+    opened.click("#detailed")
+    until(lambda: len(opened.all("#attention tbody tr")) == len(best.tokens) + best.finished)
     shares = opened.texts("#attention tbody tr:first-child td")
     assert [float(share.rstrip(" %")) for share in shares] == pytest.approx(
-        [100 * weight for weight in expected[0][0].alignment[0]], abs=0.51
+        [100 * weight for weight in best.alignment[0]], abs=0.51
     )
+    assert f"log-probability {best.score:.2f}" in opened.find("#others").text
+
+
+def test_words_of_the_text_are_highlighted_at_the_pointer_and_the_caret(opened):
+    opened.translate("a b c\nf f a d")
+    until(lambda: opened.all(".row .word"))
+    opened.hover(opened.find("#source"))  # its middle is empty
+    assert opened.run(HIGHLIGHTED) == []
+    opened.run("""const [x, y] = [4, 12], box = document.getElementById("source")
+        .getBoundingClientRect();
+      document.getElementById("source").dispatchEvent(new PointerEvent("pointermove",
+        { clientX: box.left + x, clientY: box.top + y }));""")
+    assert opened.run(HIGHLIGHTED) == ["a"]
+    opened.run("document.getElementById('source').focus()")
+    opened.run("document.getElementById('source').setSelectionRange(12, 12)")
+    until(lambda: opened.run(HIGHLIGHTED) == ["d"])
+    until(lambda: opened.texts('[aria-label="Words of the text"] .word') == ["f", "f", "a", "d"])
+    assert opened.texts(".translation .chosen") == opened.texts(".translation p:last-child")
+
+
+def test_attention_is_asked_for_one_sentence_only(opened):
+    opened.run(FAULTY % "")
+    opened.translate("a b c\nf f a d\na")
+    until(lambda: opened.all(".row .word"))
+    asked = opened.run("return window.requests")
+    assert [(len(one["texts"]), one["n_best"], one.get("alignment")) for one in asked] == [
+        (3, 1, None),
+        (1, 3, True),
+    ]
+    height = opened.run("return document.querySelector('main').getBoundingClientRect().height")
+    for word in opened.all(".translation .word"):
+        opened.hover(word)
+    assert height == opened.run(
+        "return document.querySelector('main').getBoundingClientRect().height"
+    )
+
+
+def test_translations_can_be_selected(opened):
+    opened.translate("a b c")
+    words = opened.all(".translation .word")
+    assert {word.tag_name for word in words} == {"span"}
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    chain = ActionChains(opened.browser, duration=0).move_to_element_with_offset(words[0], -4, 0)
+    chain.click_and_hold().move_to_element(words[-1]).release().perform()
+    assert words[1].text in opened.run("return getSelection().toString()")
+    assert not opened.find("#choices").is_displayed()
+
+
+WORDS = [
+    ("Don't go, now.", "▁Don ' t ▁go , ▁now .", ["Don't", "go", ",", "now", "."]),
+    ("ﬁne “x”", '▁fine ▁" x "', ["ﬁne", "“", "x", "”"]),
+    ("an odd 😀 one", "▁an ▁odd ▁ 😀 ▁one", ["an", "odd", "😀", "one"]),
+    ("don't re-do", "don &apos;t re @-@ do", ["don't", "re", "-", "do"]),
+    ("Fernseher aus", "Fern@@ seh@@ er aus", ["Fernseher", "aus"]),
+    ("今日は晴れ", "▁今日は 晴れ", ["今日は", "晴れ"]),
+    ("İst 1.5 km", "▁i ̇ st ▁1 . 5 ▁km", ["İst", "1.5", "km"]),
+]
+
+
+def test_pieces_are_shown_as_words(opened):
+    script = "const [text, pieces, back] = arguments; import('/text.js').then((it) => back("
+    for text, pieces, words in WORDS:
+        parts = opened.browser.execute_async_script(
+            script + "it.wordsOf(text, pieces)));", text, pieces.split()
+        )
+        assert "".join(part["text"] for part in parts) == text
+        shown = [part for part in parts if part["pieces"]]
+        assert [part["text"] for part in shown] == words
+        found = sorted(piece for part in shown for piece in part["pieces"])
+        assert found == list(range(len(pieces.split())))
+        assert [part["start"] for part in parts] == list(
+            itertools.accumulate(
+                (len(part["text"].encode("utf-16-le")) // 2 for part in parts), initial=0
+            )
+        )[:-1]
 
 
 def test_alternatives_replace_translations_and_words(opened, expected):
     opened.translate("a b c")
+    until(lambda: opened.all("#others button"))
     others = opened.texts("#others button span:last-child")
     assert others == [hypothesis.text for hypothesis in expected[0][:3]]
+    chances = np.exp([hypothesis.score for hypothesis in expected[0][:3]])
+    shown = [f"{100 * chance / sum(chances):.0f} %" for chance in chances]
+    assert opened.texts("#others .score") == shown
     opened.click("#others li:nth-child(2) button")
     assert opened.texts(".translation p") == [others[1]]
+    current = opened.find(".translation .word").text
     opened.click(".translation .word")
     until(lambda: opened.all("#choices-list button"))
-    assert len(opened.texts("#choices-list strong")) == 5
-    word = opened.texts("#choices-list li:nth-child(3) strong")[0]
+    words = opened.texts("#choices-list strong")
+    assert 4 <= len(words) <= 5 and current not in words
+    assert all(re.fullmatch("(<1|[1-9][0-9]*) %", one) for one in opened.texts("#choices .share"))
     opened.click("#choices-list li:nth-child(3) button")
-    assert opened.texts(".translation p")[0].startswith(word)
+    assert opened.texts(".translation p")[0].startswith(words[2])
     assert not opened.find("#choices").is_displayed()
+
+
+PIECES = """
+    const word = (text, words, first, later) => ({ text, words, word: words[0], probability: first,
+      finished: true, score: -1, total: -1, word_scores: [Math.log(first), later, -0.1, -0.1] });
+    if (path === "/v1/alternatives") return Promise.resolve(new Response(JSON.stringify({
+      alternatives: [word("Bahn x", ["▁Bahn", "▁x"], 0.5, -1), word("Bahnhof", ["▁Bahn", "hof"],
+        0.4, Math.log(0.5)), word("Bahnhof", ["▁Bahnhof"], 0.1, 0),
+        word("Halle", ["▁Halle"], 0.002, 0)] })));
+"""
+
+
+def test_alternatives_are_whole_words_with_their_probability(opened):
+    opened.run(FAULTY % PIECES)
+    opened.translate("a b c")
+    opened.click(".translation .word")
+    until(lambda: opened.all("#choices-list button"))
+    assert opened.texts("#choices-list strong") == ["Bahn", "Bahnhof", "Halle"]
+    assert opened.texts("#choices .share") == ["50 %", "30 %", "<1 %"]
 
 
 def test_the_keyboard_is_enough(opened):
@@ -182,6 +298,7 @@ def test_models_are_shown_side_by_side_and_links_restore_the_page(opened, addres
 def test_text_is_not_interpreted_as_html(opened):
     hostile = "<script>alert(1)</script> <img src=x onerror=alert(2)> \"'&amp;"
     opened.translate(hostile)
+    until(lambda: opened.all(".row .word"))
     assert opened.texts('[aria-label="Words of the text"] .word')[:2] == [
         "<script>alert(1)</script>",
         "<img",
@@ -202,6 +319,7 @@ def test_dark_mode_and_narrow_windows(opened):
 
 def test_right_to_left_text_has_its_direction(opened):
     opened.translate("שלום a")
+    until(lambda: opened.all(".row .word"))
     assert opened.run("return getComputedStyle(document.getElementById('source')).direction") == (
         "rtl"
     )

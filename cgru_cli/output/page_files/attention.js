@@ -1,26 +1,30 @@
 // The attention of one sentence: links between its words, or a heat map.
+//
+// A unit {text, pieces} is a word or a piece of the model. sides: {source, target}, lists of units;
+// weight(t, s): the attention of unit t of the translation over unit s of the text.
 
-import { element } from "./text.js";
+import { direction, element, percent } from "./text.js";
 
 const SHOWN = 0.08; // links with less weight are hidden, unless their word is highlighted
 const SVG = "http://www.w3.org/2000/svg";
 
-// `spotlight.look(side, index)` highlights a word and the words aligned with it; null: none.
-export function drawLinks(holder, line, spotlight) {
-  const { source, target, weights } = shown(line);
-  const top = row(source, "source", spotlight);
-  const bottom = row(target, "target", spotlight);
+// look(side, pieces) highlights words of a side and the words aligned with them; null: none.
+// Returns a function that highlights units: it is called with a weight for each unit of both sides.
+export function drawLinks(holder, { sides, weight, look }) {
+  const top = row(sides.source, "source", look);
+  const bottom = row(sides.target, "target", look);
   const picture = document.createElementNS(SVG, "svg");
   picture.setAttribute("aria-hidden", "true");
   const links = element("div", { className: "links" }, top, picture, bottom);
   holder.replaceChildren(links);
   const paths = [];
-  weights.forEach((of, t) => of.forEach((weight, s) => {
-    if (weight < SHOWN / 2) return;
+  sides.target.forEach((_, t) => sides.source.forEach((_, s) => {
+    const value = weight(t, s);
+    if (value < SHOWN / 2) return;
     const path = document.createElementNS(SVG, "path");
-    path.setAttribute("stroke-opacity", weight < SHOWN ? 0 : weight.toFixed(3));
+    path.setAttribute("stroke-opacity", value < SHOWN ? 0 : value.toFixed(3));
     picture.append(path);
-    paths.push({ path, s, t, weight });
+    paths.push({ path, s, t, value });
   }));
   const place = () => {
     const box = picture.getBoundingClientRect();
@@ -37,32 +41,32 @@ export function drawLinks(holder, line, spotlight) {
   };
   new ResizeObserver(place).observe(links);
   place();
-  return (side, index) => {
+  return (side, source, target) => {
     links.classList.toggle("looking", side !== null);
-    light(top.children, (s) => (side === "source" ? +(s === index) : weights[index]?.[s]), side);
-    light(bottom.children, (t) => (side === "target" ? +(t === index) : weights[t]?.[index]), side);
-    for (const { path, s, t, weight } of paths) {
-      const lit = side === "source" ? s === index : side === "target" && t === index;
+    light(top.children, source);
+    light(bottom.children, target);
+    for (const { path, s, t, value } of paths) {
+      const lit = side === "source" ? source[s] === 1 : side === "target" && target[t] === 1;
       path.classList.toggle("lit", lit);
-      path.setAttribute("stroke-opacity", !lit && weight < SHOWN ? 0 : weight.toFixed(3));
+      path.setAttribute("stroke-opacity", !lit && value < SHOWN ? 0 : value.toFixed(3));
     }
   };
 }
 
-export function drawMap(holder, line) {
-  const { source, target, weights } = shown(line);
+export function drawMap(holder, { sides: { source, target }, weight }) {
   const corner = element("td", { className: "unseen" });
-  const head = element("tr", {}, corner, ...source.map((word) =>
-    element("th", { scope: "col" }, element("span", { dir: "auto", textContent: word }))));
-  const rows = target.map((word, t) => {
-    const cells = source.map((_, s) => {
-      const percent = `${Math.round(100 * (weights[t]?.[s] ?? 0))} %`;
-      const cell = element("td", { title: `${word} ← ${source[s]}: ${percent}` },
-        element("span", { textContent: percent }));
-      cell.style.setProperty("--weight", weights[t]?.[s] ?? 0);
+  const head = element("tr", {}, corner, ...source.map(({ text }) =>
+    element("th", { scope: "col" }, element("span", { dir: "auto", textContent: text }))));
+  const rows = target.map(({ text }, t) => {
+    const cells = source.map((word, s) => {
+      const value = weight(t, s);
+      const share = `${Math.round(100 * value)} %`;
+      const cell = element("td", { title: `${text} ← ${word.text}: ${percent(value)}` },
+        element("span", { textContent: share }));
+      cell.style.setProperty("--weight", value);
       return cell;
     });
-    return element("tr", {}, element("th", { scope: "row", dir: "auto", textContent: word }),
+    return element("tr", {}, element("th", { scope: "row", dir: "auto", textContent: text }),
       ...cells);
   });
   const caption = element("caption", { className: "unseen",
@@ -70,55 +74,60 @@ export function drawMap(holder, line) {
   holder.replaceChildren(element("table", {}, caption, element("thead", {}, head),
     element("tbody", {}, ...rows)));
   const heads = [head.querySelectorAll("th"), holder.querySelectorAll("tbody th")];
-  return (side, index) => {
-    heads[0].forEach((th, s) => th.classList.toggle("lit", side === "source" && s === index));
-    heads[1].forEach((th, t) => th.classList.toggle("lit", side === "target" && t === index));
-  };
+  return (side, ...weights) => heads.forEach((list, of) =>
+    list.forEach((th, i) => th.classList.toggle("lit", side !== null && weights[of][i] === 1)));
 }
 
-// Words of both sides, and weights: a row for each word of the translation.
-function shown({ line, hypothesis }) {
-  const target = hypothesis.finished ? [...hypothesis.words, "</s>"] : hypothesis.words;
-  return { source: line.source, target, weights: hypothesis.alignment ?? [] };
-}
-
-function row(words, side, spotlight) {
-  const made = element("div", { className: "row", dir: "auto" });
+function row(units, side, look) {
+  const dir = direction(units.map(({ text }) => text).join(" "));
+  const made = element("div", { className: "row", dir });
   made.setAttribute("role", "group");
   made.setAttribute("aria-label", side === "source" ? "Words of the text" : "Words of the translation");
-  words.forEach((word, index) => {
-    const button = element("button", { type: "button", className: "word", textContent: word });
-    button.addEventListener("pointerenter", () => spotlight.look(side, index));
-    button.addEventListener("pointerleave", () => spotlight.look(null));
-    button.addEventListener("focus", () => spotlight.look(side, index));
-    button.addEventListener("blur", () => spotlight.look(null));
+  for (const { text, pieces } of units) {
+    const button = element("button",
+      { type: "button", className: "word", dir: "auto", tabIndex: -1, textContent: text });
+    looked(button, (on) => look(on ? side : null, pieces));
     made.append(button);
-  });
+  }
   arrows(made);
+  firstStop(made);
   return made;
 }
 
-function light(words, weight, side) {
+// Calls back with true and false as an element is pointed at or focused, and no longer.
+export function looked(word, look) {
+  for (const name of ["pointerenter", "focus"]) word.addEventListener(name, () => look(true, name));
+  for (const name of ["pointerleave", "blur"]) word.addEventListener(name, () => look(false, name));
+}
+
+export function light(words, weights) {
   Array.from(words).forEach((word, index) => {
-    const value = side === null ? 0 : weight(index) ?? 0;
-    word.classList.toggle("lit", value >= 0.02);
-    word.style.setProperty("--weight", value);
+    word.classList.toggle("lit", weights[index] > 0);
+    word.style.setProperty("--weight", weights[index]);
   });
 }
 
 // A row of words is one tab stop; arrow keys move between the words.
-export function arrows(row, selector = ".word") {
-  const words = Array.from(row.querySelectorAll(selector));
-  words.forEach((word, index) => { word.tabIndex = index ? -1 : 0; });
-  row.onkeydown = (event) => {
+export function arrows(row) {
+  row.addEventListener("focusin", ({ target }) => {
+    if (!target.matches(".word")) return;
+    for (const word of row.querySelectorAll('.word[tabindex="0"]')) word.tabIndex = -1;
+    target.tabIndex = 0;
+  });
+  row.addEventListener("keydown", (event) => {
+    const words = Array.from(row.querySelectorAll(".word"));
     const at = words.indexOf(document.activeElement);
-    const back = getComputedStyle(row).direction === "rtl" ? 1 : -1;
+    const back = getComputedStyle(document.activeElement.parentElement).direction === "rtl" ? 1 : -1;
     const step = { ArrowLeft: back, ArrowRight: -back }[event.key];
     const next = { Home: 0, End: words.length - 1 }[event.key] ?? (step && at + step);
     if (at < 0 || next === undefined || !words[next]) return;
     event.preventDefault();
-    words[at].tabIndex = -1;
-    words[next].tabIndex = 0;
     words[next].focus();
-  };
+  });
+}
+
+// Makes the first word of a row its tab stop, if it has none.
+export function firstStop(row) {
+  const first = row.querySelector('.word[tabindex="0"]') ?? row.querySelector(".word");
+  if (first) first.tabIndex = 0;
 }

@@ -1,7 +1,8 @@
 // The page: the text, the models, and what is set.
 
 import { Pane } from "./panes.js";
-import { choose, chooseNothing, drawAttention, show } from "./sentence.js";
+import { chooseNothing, keepChosen, lookAt, redraw, show } from "./sentence.js";
+import { copyText, watch } from "./source.js";
 import { copy, element, sentencesOf } from "./text.js";
 import * as translator from "./translator.js";
 
@@ -17,8 +18,7 @@ const tell = (text, wrong = false) => {
 // --- translating ---------------------------------------------------------------------------------
 
 function translate() {
-  for (const pane of panes) pane.stop();
-  chooseNothing();
+  copyText();
   showPanes();
   const paragraphs = sentencesOf($("source").value, $("by-line").checked);
   for (const pane of panes) pane.translate(paragraphs);
@@ -44,8 +44,8 @@ function report() {
   const failed = panes.filter((pane) => pane.error);
   const busy = panes.some((pane) => pane.busy);
   $("stop").hidden = !busy;
-  const first = panes[0]?.lines.find((line) => line?.hypotheses.length);
-  if (first) choose(panes[0], first, true);
+  if (!total) chooseNothing();
+  else if (!busy) keepChosen(panes);
   if (busy && done < total) tell(`${done} of ${total} sentences`);
   else if (failed.length) {
     const several = `${failed.length} of ${panes.length} models failed`;
@@ -63,7 +63,7 @@ function setTheme(dark) {
 function pressed(button, other) {
   button.setAttribute("aria-pressed", "true");
   other.setAttribute("aria-pressed", "false");
-  drawAttention();
+  redraw();
 }
 
 function fragment() {
@@ -96,9 +96,20 @@ async function begin() {
   };
   $("confidence").onchange = () => {
     $("outputs").classList.toggle("confident", $("confidence").checked);
+    $("legend").hidden = !$("confidence").checked;
   };
   $("as-links").onclick = () => pressed($("as-links"), $("as-map"));
   $("as-map").onclick = () => pressed($("as-map"), $("as-links"));
+  $("detailed").onclick = () => {
+    $("detailed").setAttribute("aria-pressed", $("detailed").getAttribute("aria-pressed") !== "true");
+    redraw();
+  };
+  $("sentence").ontoggle = redraw;
+  watch((place, byCaret) => lookAt(panes, place, byCaret));
+  $("source").oninput = () => {
+    copyText();
+    panes.forEach((pane) => pane.outdated());
+  };
   $("link").onclick = async () => {
     history.replaceState(null, "", `#${fragment()}`);
     await copy(location.href);

@@ -1,18 +1,25 @@
 // A pane with the translations of a text by one model. Each has a status and errors of its own.
 
+import { arrows } from "./attention.js";
 import { copy, element } from "./text.js";
 import * as translator from "./translator.js";
+
+const AT_ONCE = 100; // sentences of a request: a server answers each request in limited time
+const KNOWN = 1000; // translated sentences that are kept
 
 export class Pane {
   // show(pane, line) shows a translated line in line.holder; changed() follows every change of the
   // state: busy, error, done and total.
   constructor(model, title, show, changed) {
-    Object.assign(this, { model, show, changed, texts: [], lines: [], holders: [] });
+    Object.assign(this, { model, show, changed, sentences: [], lines: [], holders: [] });
+    this.known = new Map(); // lines by their text
     this.busy = false;
     this.error = "";
     this.text = element("div", { className: "translation" });
     this.text.setAttribute("role", "group");
     this.text.setAttribute("aria-label", title);
+    if (model.languages) this.text.lang = model.languages.target;
+    arrows(this.text);
     this.status = element("span", { className: "hint" });
     this.reason = element("span");
     const retry = element("button", { type: "button", className: "main", textContent: "Retry" });
@@ -34,7 +41,7 @@ export class Pane {
   }
 
   get total() {
-    return this.texts.length;
+    return this.sentences.length;
   }
 
   // The whole translation as text.
@@ -43,11 +50,31 @@ export class Pane {
       sentence.dataset.text ?? "").join(" ")).join("\n");
   }
 
-  // Translates paragraphs of sentences.
+  // Says that the text has changed.
+  outdated() {
+    this.stop();
+    this.text.classList.add("stale");
+  }
+
+  // Translates paragraphs of sentences {text, start}; sentences that were translated before are kept.
   translate(paragraphs) {
-    this.texts = paragraphs.flat();
-    this.lines = [];
-    this.holders = this.texts.map(() => element("span", { className: "sentence" }));
+    this.control?.abort();
+    this.text.classList.remove("stale");
+    const before = this.holders.map((holder) => holder.dataset.text);
+    this.sentences = paragraphs.flat();
+    const used = new Set();
+    this.lines = this.sentences.map(({ text, start }) => {
+      const known = this.known.get(text);
+      if (!known) return undefined;
+      const line = used.has(text) ? { ...known, details: null } : known;
+      used.add(text);
+      return Object.assign(line, { start });
+    });
+    this.holders = this.sentences.map((_, index) => {
+      const holder = element("span", { className: "sentence stale" }, before[index] ?? "…", " ");
+      if (this.lines[index]) this.put(index, holder, this.lines[index]);
+      return holder;
+    });
     let next = 0;
     this.text.replaceChildren(...paragraphs.map((sentences) => {
       const count = sentences.length;
@@ -56,15 +83,25 @@ export class Pane {
     return this.complete();
   }
 
+  put(index, holder, line) {
+    this.lines[index] = Object.assign(line, { holder });
+    this.show(this, line);
+  }
+
   // Translates the sentences that have no translation.
   async complete() {
     this.control?.abort();
     const { signal } = (this.control = new AbortController());
-    const missing = [...this.texts.keys()].filter((index) => !this.lines[index]);
-    for (const index of missing) this.holders[index].replaceChildren("… ");
+    const missing = [...this.sentences.keys()].filter((index) => !this.lines[index]);
+    for (const index of missing) {
+      if (!this.holders[index].textContent) this.holders[index].append("… ");
+    }
     this.change(true);
     try {
-      if (missing.length) await this.receive(missing, signal);
+      const size = Math.min(AT_ONCE, this.model.limits?.lines ?? AT_ONCE);
+      for (let start = 0; start < missing.length; start += size) {
+        await this.receive(missing.slice(start, start + size), signal);
+      }
     } catch (error) {
       if (error.name !== "AbortError" && !signal.aborted) this.change(false, error.message);
     }
@@ -73,17 +110,17 @@ export class Pane {
   }
 
   async receive(missing, signal) {
-    const request = {
-      texts: missing.map((index) => this.texts[index]), model: this.model.name,
-      n_best: Math.min(5, this.model.beam_size), alignment: this.model.attention,
-      word_scores: true,
-    };
+    const texts = missing.map((index) => this.sentences[index].text);
+    const request = { texts, model: this.model.name, n_best: 1, word_scores: true };
     for await (const data of translator.translations(request, signal)) {
       if (signal.aborted) return;
       const index = missing[data.index];
-      this.lines[index] = { ...data, input: this.texts[index], holder: this.holders[index] };
-      this.lines[index].shown = data.hypotheses[0];
-      this.show(this, this.lines[index]);
+      const { text: input, start } = this.sentences[index];
+      const line = { input, start, source: data.source, hypotheses: data.hypotheses };
+      line.shown = data.hypotheses[0];
+      this.known.set(input, line);
+      if (this.known.size > KNOWN) this.known.delete(this.known.keys().next().value);
+      this.put(index, this.holders[index], line);
       this.change(true);
     }
   }

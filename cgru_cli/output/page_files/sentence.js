@@ -1,100 +1,211 @@
-// One sentence: its words, attention, other translations, and other words at a place.
+// One sentence: its words, its attention, its other translations, and other words at a place.
 
-import { arrows, drawLinks, drawMap } from "./attention.js";
-import { element, pieces } from "./text.js";
+import { drawLinks, drawMap, firstStop, light, looked } from "./attention.js";
+import * as source from "./source.js";
+import { element, percent, wordsOf } from "./text.js";
 import * as translator from "./translator.js";
 
 const $ = (id) => document.getElementById(id);
-const OTHERS = 5; // number of words at a place
-let chosen = null; // {pane, line, hypothesis}
-let drawn = null; // highlights words in the attention on display
+const OTHERS = 5; // number of translations of a sentence, and of other words at a place
+const LEAST = 0.1; // attention below this share highlights no word
+let chosen = null; // {pane, line, place}: the sentence of the section below
+let drawn = null; // highlights the words of the attention on display
+let lit = null; // {line, side, pieces}: the highlighted word
 
-const spotlight = {
-  look(side, index) {
-    drawn?.(side, index);
-    for (const word of chosen?.line.holder.querySelectorAll(".word") ?? []) {
-      const rows = word.dataset.words.split(" ").map(Number);
-      const weights = rows.map((t) => (side === "target" ? +(t === index)
-        : side === "source" ? chosen.hypothesis.alignment?.[t]?.[index] ?? 0 : 0));
-      const weight = Math.max(...weights);
-      word.classList.toggle("lit", weight >= 0.02);
-      word.style.setProperty("--weight", weight);
-    }
-  },
-};
+const isPressed = (id) => $(id).getAttribute("aria-pressed") === "true";
 
 // Shows the translation of a sentence in its place.
 export function show(pane, line) {
   const { holder, shown: hypothesis } = line;
+  holder.classList.remove("stale");
   holder.dataset.text = hypothesis?.text ?? "";
-  if (!hypothesis) return holder.replaceChildren("");
-  const parts = pieces(hypothesis.text, hypothesis.words).map(({ text, words }) => {
-    if (!words.length) return text;
-    const word = element("button", { type: "button", className: "word", textContent: text });
-    word.dataset.words = words.join(" ");
-    const scores = words.map((w) => hypothesis.word_scores?.[w] ?? 0);
-    const probability = Math.exp(scores.reduce((sum, score) => sum + score, 0));
-    word.title = `${Math.round(100 * probability)} % sure; click for other words`;
-    if (probability < 0.6) word.classList.add(probability < 0.25 ? "lost" : "unsure");
-    const look = () => {
-      choose(pane, line);
-      spotlight.look("target", words[0]);
-    };
-    word.addEventListener("pointerenter", look);
-    word.addEventListener("focus", look);
-    word.addEventListener("pointerleave", () => spotlight.look(null));
-    word.addEventListener("blur", () => spotlight.look(null));
-    word.onclick = () => alternatives(pane, line, word, words[0]);
-    return word;
+  const parts = hypothesis ? wordsOf(hypothesis.text, hypothesis.words) : [];
+  line.words = parts.filter(({ pieces }) => pieces.length);
+  line.sourceWords = wordsOf(line.input, line.source.slice(0, -1)).filter(({ pieces }) => pieces.length);
+  holder.replaceChildren(...parts.map((part) => part.pieces.length
+    ? wordOf(pane, line, part) : part.text), " ");
+  firstStop(pane.text);
+}
+
+function wordOf(pane, line, { text, pieces }) {
+  const word = element("span", { className: "word", tabIndex: -1, textContent: text });
+  word.setAttribute("role", "button");
+  word.setAttribute("aria-haspopup", "dialog");
+  const sure = probability(pane, line.shown, pieces);
+  word.title = `${percent(sure)} sure; click for other words`;
+  if (sure < 0.6) word.classList.add(sure < 0.25 ? "lost" : "unsure");
+  looked(word, (on, event) => {
+    if (event === "focus") choose(pane, line);
+    look(pane, line, on ? "target" : null, pieces);
   });
-  holder.replaceChildren(...parts, " ");
-  arrows(pane.text);
+  const open = () => alternatives(pane, line, word, { text, pieces });
+  word.onclick = () => getSelection().isCollapsed && open();
+  word.onkeydown = (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    open();
+  };
+  return word;
+}
+
+// The model's probability of pieces; of an ensemble, the geometric mean.
+function probability(pane, hypothesis, pieces) {
+  const scores = pieces.map((piece) => hypothesis.word_scores?.[piece] ?? 0);
+  return Math.exp(scores.reduce((sum, score) => sum + score, 0) / pane.model.ensemble);
+}
+
+// --- highlighting --------------------------------------------------------------------------------
+
+// The attention of pieces of the translation over pieces of the text.
+function attention(line, target, pieces) {
+  const rows = target.map((t) => line.shown.alignment?.[t]).filter(Boolean);
+  const sum = rows.flatMap((row) => pieces.map((s) => row[s])).reduce((a, b) => a + b, 0);
+  return rows.length ? sum / rows.length : 0;
+}
+
+// Highlights the word with these pieces, and the words aligned with it; side null: none.
+async function look(pane, line, side, pieces) {
+  if (lit && lit.line !== line) paint({ line: lit.line, side: null });
+  const mine = (lit = { line, side, pieces });
+  paint(mine);
+  if (!side || !pane.model.attention || line.shown.alignment) return;
+  await details(pane, line).catch(() => {});
+  if (lit === mine) paint(mine);
+}
+
+function paint({ line, side, pieces }) {
+  const weights = (of, units) => {
+    const values = units.map((unit) => {
+      if (!side) return 0;
+      if (of === side) return Number(unit.pieces.some((piece) => pieces.includes(piece)));
+      return of === "source" ? attention(line, pieces, unit.pieces)
+        : attention(line, unit.pieces, pieces);
+    });
+    return values.map((value) => (value >= LEAST ? value : 0));
+  };
+  const inText = weights("source", line.sourceWords);
+  source.light(line.sourceWords.map(({ text, start }, i) => ({
+    start: line.start + start, end: line.start + start + text.length, weight: inText[i],
+  })).filter(({ weight }) => weight));
+  light(line.holder.querySelectorAll(".word"), weights("target", line.words));
+  if (chosen?.line === line) {
+    drawn?.(side, weights("source", chosen.sides.source), weights("target", chosen.sides.target));
+  }
+}
+
+// Highlights the word at a place of the text; byCaret: and shows what belongs to its sentence.
+export function lookAt(panes, place, byCaret) {
+  if (place === null) return lit && look(panes[0], lit.line, null);
+  for (const pane of panes) {
+    const at = ({ start, text, input }) => place >= start && place <= start + (text ?? input).length;
+    const line = pane.lines.find((one) => one && at(one));
+    if (!line?.shown) continue;
+    const word = line.sourceWords.find(({ start, text }) => at({ start: line.start + start, text }));
+    if (byCaret && pane === panes[0]) choose(pane, line);
+    look(pane, line, word ? "source" : null, word?.pieces);
+  }
+}
+
+// --- the section below ---------------------------------------------------------------------------
+
+// Shows what belongs to a sentence.
+export function choose(pane, line) {
+  if (chosen?.line === line) return;
+  chosen?.line.holder.classList.remove("chosen");
+  line.holder.classList.add("chosen");
+  chosen = { pane, line, place: pane.lines.indexOf(line), sides: { source: [], target: [] } };
+  drawn = null;
+  $("sentence").hidden = false;
+  redraw();
+}
+
+// Keeps the sentence of the section, or takes another one in the place of a sentence that is gone.
+export function keepChosen(panes) {
+  const lines = panes[0]?.lines.filter((line) => line?.shown) ?? [];
+  if (chosen && panes.some((pane) => pane.lines.includes(chosen.line))) return;
+  const line = lines[Math.min(chosen?.place ?? 0, lines.length - 1)];
+  if (line) choose(panes[0], line);
 }
 
 export function chooseNothing() {
+  chosen = lit = drawn = null;
   $("sentence").hidden = true;
-  chosen = null;
 }
 
-// Shows what belongs to a sentence; `rather`: unless one is shown.
-export function choose(pane, line, rather = false) {
-  if (chosen && (rather || (chosen.line === line && chosen.hypothesis === line.shown))) return;
-  chosen?.line.holder.classList.remove("chosen");
-  line.holder.classList.add("chosen");
-  chosen = { pane, line, hypothesis: line.shown };
-  $("sentence").hidden = false;
-  drawAttention();
-  drawOthers();
-}
-
-export function drawAttention() {
-  const holder = $("attention");
-  if (!chosen) return;
-  if (!chosen.hypothesis.alignment?.length) {
-    drawn = null;
-    return holder.replaceChildren(element("p", {
-      className: "hint", textContent: "There is no attention to show.",
-    }));
+export async function redraw() {
+  if (!chosen || !$("sentence").open) return;
+  const { pane, line } = chosen;
+  try {
+    await details(pane, line);
+    if (chosen?.line === line) draw(pane, line);
+  } catch (error) {
+    $("attention").replaceChildren(element("p", { className: "failure", textContent: error.message }));
   }
-  const asMap = $("as-map").getAttribute("aria-pressed") === "true";
-  drawn = (asMap ? drawMap : drawLinks)(holder, chosen, spotlight);
 }
 
-function drawOthers() {
-  const { pane, line, hypothesis } = chosen;
+// Asks for what is shown of one sentence only: attention and other translations.
+function details(pane, line) {
+  line.details ??= askDetails(pane, line).catch((error) => {
+    line.details = null;
+    throw error;
+  });
+  return line.details;
+}
+
+async function askDetails(pane, line) {
+  const { name, attention: alignment, beam_size } = pane.model;
+  const request = { model: name, texts: [line.input], alignment, word_scores: true };
+  request.n_best = Math.min(OTHERS, beam_size);
+  for await (const { hypotheses } of translator.translations(request)) {
+    for (const one of hypotheses) {
+      const known = line.hypotheses.find(({ words }) => words.join(" ") === one.words.join(" "));
+      if (known) Object.assign(known, one);
+      else line.hypotheses.push(one);
+    }
+  }
+  line.hypotheses.sort((a, b) => b.total - a.total);
+}
+
+function draw(pane, line) {
+  const { shown } = line;
+  const inDetail = isPressed("detailed");
+  const end = shown.finished ? ["</s>"] : [];
+  const units = (words) => words.map((text, index) => ({ text, pieces: [index] }));
+  chosen.sides = inDetail
+    ? { source: units(line.source), target: units([...shown.words, ...end]) }
+    : { source: line.sourceWords, target: line.words };
+  const { sides } = chosen;
+  if (shown.alignment?.length) {
+    const weight = (t, s) => attention(line, sides.target[t].pieces, sides.source[s].pieces);
+    drawn = (isPressed("as-map") ? drawMap : drawLinks)($("attention"),
+      { sides, weight, look: (side, pieces) => look(pane, line, side, pieces) });
+  } else {
+    drawn = null;
+    const reason = pane.model.attention ? "There is no attention to show." : "This model has no attention.";
+    $("attention").replaceChildren(element("p", { className: "hint", textContent: reason }));
+  }
+  drawOthers(pane, line, inDetail);
+}
+
+function drawOthers(pane, line, inDetail) {
   const list = element("ol");
-  for (const one of line.hypotheses) {
-    const score = element("span", { className: "score", textContent: one.total.toFixed(2) });
+  const shares = line.hypotheses.map(({ score }) => Math.exp(score / pane.model.ensemble));
+  const sum = shares.reduce((a, b) => a + b, 0);
+  line.hypotheses.forEach((one, index) => {
+    const scores = `${percent(shares[index] / sum)} · score ${one.total.toFixed(2)} · `
+      + `log-probability ${one.score.toFixed(2)}`;
+    const score = element("span", { className: "score",
+      textContent: inDetail ? scores : percent(shares[index] / sum) });
     const button = element("button", { type: "button" }, score,
       element("span", { dir: "auto", textContent: one.text }));
-    button.setAttribute("aria-current", String(one === hypothesis));
+    button.setAttribute("aria-current", String(one === line.shown));
     button.onclick = () => {
       replace(pane, line, one);
       $("others").querySelector('[aria-current="true"]')?.focus();
     };
     list.append(element("li", {}, button));
-  }
-  const title = element("h2", { textContent: "Other translations, by their score" });
+  });
+  const title = element("h2", { textContent: "Translations, by their share of the probability" });
   $("others").replaceChildren(...(line.hypotheses.length > 1 ? [title, list] : []));
 }
 
@@ -102,10 +213,13 @@ function replace(pane, line, hypothesis) {
   line.shown = hypothesis;
   show(pane, line);
   choose(pane, line);
+  draw(pane, line);
 }
 
-// The model's best words at a place, each with the resulting translation.
-async function alternatives(pane, line, word, place) {
+// --- other words ---------------------------------------------------------------------------------
+
+// The model's best words in the place of a word, each with the resulting translation.
+async function alternatives(pane, line, word, current) {
   const popover = $("choices");
   const box = word.getBoundingClientRect();
   const width = Math.min(30 * 17, 0.92 * innerWidth);
@@ -118,31 +232,49 @@ async function alternatives(pane, line, word, place) {
   popover.ontoggle = (event) => {
     if (event.newState === "closed" && word.isConnected) word.focus();
   };
+  const place = current.pieces[0];
   try {
     const { alternatives: found } = await translator.alternatives({
-      text: line.input, prefix: line.shown.words.slice(0, place), count: OTHERS,
-      model: pane.model.name, alignment: pane.model.attention, word_scores: true,
+      text: line.input, prefix: line.shown.words.slice(0, place), model: pane.model.name,
+      count: Math.min(OTHERS + 1, pane.model.limits?.beam_size ?? OTHERS + 1),
+      alignment: pane.model.attention, word_scores: true,
     });
-    $("choices-list").replaceChildren(...found.map((one) => {
-      const parts = pieces(one.text, one.words);
-      const at = parts.findIndex(({ words }) => words.includes(place));
-      const rest = parts.slice(at + 1).map(({ text }) => text).join("").trim();
-      const name = one.word === null ? "(end)" : parts[at]?.text ?? one.word;
+    const choices = wholeWords(pane, found, place).filter(({ text }) => text !== current.text);
+    if (!choices.length) return say("The model has no other words here.", "hint");
+    $("choices-list").replaceChildren(...choices.map(({ text, one, share, rest }) => {
       const button = element("button", { type: "button" },
-        element("span", { className: "share", textContent: `${Math.round(100 * one.probability)} %` }),
-        element("strong", { dir: "auto", textContent: name }),
-        element("span", { className: "rest", dir: "auto", textContent: at < 0 ? "" : rest }));
-      button.style.setProperty("--share", `${100 * one.probability}%`);
+        element("span", { className: "share", textContent: percent(share) }),
+        element("strong", { dir: "auto", textContent: text ?? "(end)" }),
+        element("span", { className: "rest", dir: "auto", textContent: rest }));
+      button.style.setProperty("--share", `${100 * share}%`);
       button.onclick = () => {
-        if (!line.hypotheses.some(({ text }) => text === one.text)) line.hypotheses.push(one);
-        replace(pane, line, one);
+        const known = line.hypotheses.find((other) => other.text === one.text);
+        if (!known) line.hypotheses.push(one);
+        replace(pane, line, known ?? one);
         popover.hidePopover();
         line.holder.querySelector(".word")?.focus();
       };
       return element("li", {}, button);
     }));
-    $("choices-list").querySelector("button")?.focus();
+    $("choices-list").querySelector("button").focus();
   } catch (error) {
     say(error.message, "failure");
   }
+}
+
+// Alternatives by whole words: {text (null: the end), one, share, rest}, most probable first.
+function wholeWords(pane, found, place) {
+  const words = new Map();
+  for (const one of found) {
+    const parts = one.word === null ? [] : wordsOf(one.text, one.words);
+    const at = parts.findIndex(({ pieces }) => pieces.includes(place));
+    const text = one.word === null ? null : parts[at]?.text ?? one.word;
+    const later = (parts[at]?.pieces ?? []).filter((piece) => piece > place);
+    const share = one.probability * probability(pane, one, later);
+    const rest = at < 0 ? "" : parts.slice(at + 1).map((part) => part.text).join("").trim();
+    const known = words.get(text);
+    if (known) known.share += share;
+    else words.set(text, { text, one, share, rest });
+  }
+  return [...words.values()].sort((a, b) => b.share - a.share).slice(0, OTHERS);
 }

@@ -1,60 +1,121 @@
-// Splits text into sentences, and finds a translation's words in its text.
+// Text: its sentences, and the words that the model's pieces are in.
 
-// Paragraphs of sentences; a line is a paragraph and, if `byLine`, one sentence.
+// Paragraphs of sentences {text, start}; a line is a paragraph and, if `byLine`, one sentence.
+// start: where the sentence is in the text.
 export function sentencesOf(text, byLine) {
   const segmenter = !byLine && Intl.Segmenter && new Intl.Segmenter([], { granularity: "sentence" });
+  let place = 0;
   return text.split("\n").map((line) => {
-    if (!line.trim()) return [];
-    if (!segmenter) return [line.trim()];
-    const parts = Array.from(segmenter.segment(line), (part) => part.segment.trim());
-    return parts.filter(Boolean);
+    const parts = segmenter ? Array.from(segmenter.segment(line))
+      : [{ segment: line, index: 0 }];
+    const found = parts.map(({ segment, index }) => ({
+      text: segment.trim(), start: place + index + segment.length - segment.trimStart().length,
+    }));
+    place += line.length + 1;
+    return found.filter((sentence) => sentence.text);
   });
 }
 
-// A word of the model as it appears in text, without marks of subwords.
-function surface(word) {
-  return word.replace(/@@$/, "").replaceAll("▁", "");
+// Text in lower case and without variants of characters; it keeps its length.
+function folded(text) {
+  return Array.from(text, (c) => {
+    const plain = c.normalize("NFKC").toLowerCase();
+    return plain.length === c.length ? plain : c;
+  }).join("");
 }
 
-// The text as pieces {text, words}: words are the indices of a piece's words in the model, none
-// for the text between words. Subwords of one word are one piece.
-export function pieces(text, words) {
+const ESCAPED = { apos: "'", quot: '"', amp: "&", lt: "<", gt: ">", "#91": "[", "#93": "]", "#124": "|" };
+
+// How a piece may appear in text: without the marks of sub-words, and without Moses' escapes.
+function surfaces(piece) {
+  const plain = folded(piece.replace(/@@$/, "").replaceAll("▁", ""));
+  const escape = (whole, name) => ESCAPED[name] ?? whole;
+  return [plain, plain.replace(/^@(-)@$/, "$1").replace(/&(#?\w+);/g, escape)];
+}
+
+// Where pieces are in text: [{start, end, pieces}]. Pieces that differ from the text, as
+// normalisation changed it, share the text that the other ones leave.
+function placed(text, pieces) {
+  const plain = folded(text);
   const found = [];
   let place = 0;
-  const lower = text.toLowerCase();
-  words.forEach((word, index) => {
-    const shown = surface(word);
-    const at = shown ? lower.indexOf(shown.toLowerCase(), place) : place;
-    const last = found.at(-1);
-    const glued = last && at === place && last.words.length && !text.slice(last.end, at);
-    if (!shown || at < 0 || text.slice(place, at).trim()) {
-      if (last) last.words.push(index); // was changed when the text was joined
-      else found.push({ start: 0, end: 0, words: [index] });
-    } else if (glued && (words[index - 1].endsWith("@@") || isSubword(word, words))) {
-      last.words.push(index);
-      last.end = at + shown.length;
-    } else {
-      found.push({ start: at, end: at + shown.length, words: [index] });
-    }
-    place = found.at(-1).end;
-    // joiners that are text, such as the marks of a word in the middle of a line
-    if (text.startsWith("@@", place)) found.at(-1).end = place += 2;
+  let waiting = [];
+  pieces.forEach((piece, index) => {
+    const least = (best, surface) => {
+      const at = surface ? plain.indexOf(surface, place) : -1;
+      return at < 0 || (best && best.start <= at) ? best : { start: at, end: at + surface.length };
+    };
+    const at = surfaces(piece).reduce(least, null);
+    const left = at ? text.slice(place, at.start) : "";
+    const skipped = left.trim().length;
+    if (!at || skipped > 4 + 8 * waiting.length) return waiting.push(index);
+    if (skipped && waiting.length) found.push(...shared(left, place, waiting, pieces));
+    found.push({ ...at, pieces: skipped ? [index] : [...waiting, index] });
+    waiting = [];
+    place = at.end;
+    if (piece.endsWith("@@") && text.startsWith("@@", place)) found.at(-1).end = place += 2;
   });
-  const all = [];
-  let end = 0;
-  for (const piece of found) {
-    if (piece.start > end) all.push({ text: text.slice(end, piece.start), words: [] });
-    if (piece.end > piece.start) {
-      all.push({ text: text.slice(piece.start, piece.end), words: piece.words });
-    }
-    end = Math.max(end, piece.end);
-  }
-  if (end < text.length) all.push({ text: text.slice(end), words: [] });
-  return all;
+  if (text.slice(place).trim()) found.push(...shared(text.slice(place), place, waiting, pieces));
+  else found.at(-1)?.pieces.push(...waiting);
+  return found;
 }
 
-function isSubword(word, words) {
-  return !word.startsWith("▁") && words.some((other) => other.startsWith("▁"));
+// Text that starts at a place, with the pieces that it can only be for, by words.
+function shared(text, place, indices, pieces) {
+  const marked = pieces.some((piece) => piece.startsWith("▁"));
+  const found = Array.from(text.matchAll(/\S+/g), (word) => ({
+    start: place + word.index, end: place + word.index + word[0].length, pieces: [],
+  }));
+  let at = 0;
+  indices.forEach((index, i) => {
+    const begins = marked ? pieces[index].startsWith("▁") : !pieces[index - 1]?.endsWith("@@");
+    if (i && begins && at < found.length - 1) at += 1;
+    found[at].pieces.push(index);
+  });
+  return found;
+}
+
+// The whole text as parts {text, start, pieces}: words with the indices of the model's pieces in
+// them, and what is between words, without pieces.
+export function wordsOf(text, pieces) {
+  const places = placed(text, pieces);
+  const segments = Intl.Segmenter ? new Intl.Segmenter([], { granularity: "word" }).segment(text)
+    : text.matchAll(/\S+/g);
+  const words = [];
+  for (const segment of segments) {
+    const start = segment.index;
+    const end = start + (segment.segment ?? segment[0]).length;
+    if (!text.slice(start, end).trim()) continue;
+    const own = places.filter((one) => one.start < end && one.end > start)
+      .flatMap((one) => one.pieces);
+    const last = words.at(-1);
+    if (last && own.some((piece) => last.pieces.includes(piece))) {
+      last.end = end;
+      last.pieces = [...new Set([...last.pieces, ...own])];
+    } else if (own.length) {
+      words.push({ start, end, pieces: own });
+    }
+  }
+  const parts = [];
+  let place = 0;
+  for (const { start, end, pieces: own } of words) {
+    if (start > place) parts.push({ text: text.slice(place, start), start: place, pieces: [] });
+    parts.push({ text: text.slice(start, end), start, pieces: own });
+    place = end;
+  }
+  if (place < text.length) parts.push({ text: text.slice(place), start: place, pieces: [] });
+  return parts;
+}
+
+const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}]/u;
+
+// The direction of text, that of its first letter.
+export function direction(text) {
+  return RIGHT_TO_LEFT.test(text.match(/\p{L}/u)?.[0] ?? "") ? "rtl" : "ltr";
+}
+
+export function percent(share) {
+  return share < 0.01 ? "<1 %" : `${Math.round(100 * share)} %`;
 }
 
 export function element(name, properties = {}, ...children) {
