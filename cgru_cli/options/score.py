@@ -14,10 +14,10 @@ SUMMARIES = ("ce-sum", "ce-mean", "ce-mean-words", "perplexity")
 
 list_option = options_of("N-best lists")
 corpus_option = options_of("Corpus filtering")
-reranking_option = options_of("N-best lists", needs="--rerank or --tune")
+reranking_option = options_of("N-best lists", needs="--rerank or --tune or --oracle")
 metric_option = options_of("Metrics")
 evaluating_option = options_of("Metrics", needs="--metric")
-comparing_option = options_of("Metrics", needs="--metric or --tune")
+comparing_option = options_of("Metrics", needs="--metric or --tune or --oracle")
 
 _RANKING = "--summary, --word-scores, --alignment, --alignment-format, --heatmap"
 _ONE_SCORE = "--n-best, --summary, --word-scores, --alignment, --alignment-format"
@@ -93,6 +93,13 @@ class ScoreOptions(FilterOptions):
         "--rerank-list: print the whole list, the best hypothesis of each sentence first",
         needs="--rerank",
     )
+    oracle: str | None = list_option(
+        "--oracle METRIC: print the hypothesis of each sentence of the n-best list that is the "
+        "most similar to --reference, by sentence-level chrF or BLEU",
+        choice("chrf", "bleu"),
+        needs="--n-best and --reference",
+        excludes=f"{_RANKING}, --model, --rerank, --tune",
+    )
     tune: str | None = list_option(
         "--tune FILE: find the weights of features with which reranking the n-best list agrees "
         "best with --reference, starting from those of --rerank, and write them to FILE",
@@ -141,8 +148,8 @@ class ScoreOptions(FilterOptions):
         needs="--reference",
     )
     reference: tuple[str, ...] = comparing_option(
-        "--reference -r FILE...: reference translations of --metric and --tune; several files "
-        "are several references"
+        "--reference -r FILE...: reference translations of --metric, --tune and --oracle; several "
+        "files are several references"
     )
     confidence: bool = evaluating_option(
         "--confidence: add 95 % confidence intervals, by bootstrap resampling"

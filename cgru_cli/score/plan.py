@@ -39,7 +39,7 @@ class ScorePlan:
             _check_texts(options, self.metrics)
             return
         ranks = options.rerank is not None or options.tune is not None
-        _check_pairs(options, self.files, ranks=ranks)
+        _check_pairs(options, self.files, ranks=ranks or options.oracle is not None)
         if options.model and (options.ensemble or options.weights):
             sums = options.compat is not None and PROGRAMS[options.compat].sums
             self.weights = ensemble_weights(options.weights, options.model, sums=sums)

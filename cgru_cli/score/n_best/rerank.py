@@ -106,12 +106,16 @@ def ranker_of(plan: ScorePlan, lengths: dict[int, int] | None) -> Reranker | Tun
     without models. Raises the errors of `Tuner`.
     """
     options, weights = plan.options, plan.ranking
-    if weights is None:
+    if weights is None and options.oracle is None:
         return None
     name = "standard input" if options.n_best == "-" else str(options.n_best)
     in_words = options.in_words or options.join_bpe
     sentences = Sentences(name, plan.alpha, lengths, in_words=in_words)
     join = join_bpe if options.join_bpe else str
+    if weights is None:
+        from .oracle import MostSimilar  # needs sacreBLEU
+
+        return MostSimilar(plan, sentences, join=join)
     reranker = Reranker(sentences, weights, whole=options.rerank_list, join=join)
     if options.tune is None:
         return reranker
@@ -153,13 +157,17 @@ class Reranker:
         """The output for the hypotheses of a sentence."""
         if not entries:
             return "" if self._whole else "\n"
-        names = self.sentences.features
-        weights = dict(zip(names, self.weights.for_features(names), strict=True))
-        totals = [
-            sum(w * entry.features[n] for n, w in weights.items()) / entry.divisor
-            for entry in entries
-        ]
+        totals = self.totals(entries)
         order = sorted(range(len(entries)), key=lambda i: -totals[i])
         if self._whole:
             return "".join(entries[i].with_total(totals[i]) for i in order)
         return self.join(entries[order[0]].text) + "\n"
+
+    def totals(self, entries: Sequence[Entry]) -> list[float]:
+        """What the hypotheses of a sentence are ranked by."""
+        names = self.sentences.features
+        weights = dict(zip(names, self.weights.for_features(names), strict=True))
+        return [
+            sum(w * entry.features[n] for n, w in weights.items()) / entry.divisor
+            for entry in entries
+        ]
