@@ -71,9 +71,11 @@ def metric_of(
     texts: Sequence[Sequence[str]] = (),
     *,
     force: bool = False,
+    sentences: bool = False,
 ) -> Metric:
     """The metric, with statistics of the references, if given, computed once for all systems.
     texts: the systems' outputs, for metrics of labels. force: do not warn of tokenised text.
+    sentences: for scores of single sentences, which may be shorter than BLEU's longest n-grams.
     Raises UsageError for an unknown tokeniser, CgruError for one whose package is missing.
     """
     from sacrebleu.metrics import BLEU, CHRF, TER
@@ -89,7 +91,7 @@ def metric_of(
         known = ", ".join(sorted(BLEU.TOKENIZERS))
         raise UsageError(f"--tokenize {tokenize}: sacrebleu has {known}")
     try:
-        return BLEU(lowercase=case, tokenize=tokenize, references=references, force=force)
+        return BLEU(case, force, tokenize, effective_order=sentences, references=references)
     except (ValueError, RuntimeError, ImportError) as error:  # of packages that it needs
         raise CgruError(f"--tokenize {tokenize}: {str(error).splitlines()[0]}") from None
 

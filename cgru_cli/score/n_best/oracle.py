@@ -21,13 +21,9 @@ class MostSimilar(Reranker):
         """Read the references. Raises CgruError for files that cannot be read or differ in their
         number of lines.
         """
-        from sacrebleu.metrics import BLEU
-
         options = plan.options
         super().__init__(sentences, FeatureWeights(), join=join)
-        self._metric = metric_of(str(options.oracle), options, force=True)
-        if isinstance(self._metric, BLEU):
-            self._metric.effective_order = True  # short hypotheses lack the longest n-grams
+        self._metric = metric_of(str(options.oracle), options, force=True, sentences=True)
         self._references = read_references(options.reference)
         self._sentence = 0
         sentences.limit = len(self._references[0])
