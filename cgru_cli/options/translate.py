@@ -33,6 +33,12 @@ class TranslateOptions(FilterOptions):
     input: tuple[str, ...] = model_option(
         "-i --input FILE...: text to translate, .gz too; standard input if not given"
     )
+    resume: bool = model_option(
+        "--resume: continue the --output of an interrupted run: lines that it has are not "
+        "translated again",
+        needs="--output",
+        excludes="--output-alignment, --alignment-format, --heatmap",
+    )
     tsv: bool = model_option(
         "--tsv: lines have fields between tabs: the source alone or, with --force-decode, the "
         "beginning of its translation too; more fields are an error"

@@ -19,7 +19,8 @@ class LineWriter:
     Raises CgruError if it cannot be written, OutputClosed if its reader has gone.
     """
 
-    def __init__(self, output: Source = None):
+    def __init__(self, output: Source = None, *, append: bool = False):
+        """append: write after what the file has."""
         path = path_of(output)
         self._owned = path is not None
         self._gzip = None
@@ -30,7 +31,8 @@ class LineWriter:
             return
         self.name = os.fspath(path)
         with writing(self.name):
-            self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+            start = os.O_APPEND if append else os.O_TRUNC
+            self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | start, 0o666)
         if self.name.endswith(".gz"):
             self._gzip = zlib.compressobj(wbits=31)  # 31: with a gzip header
 

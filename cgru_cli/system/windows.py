@@ -61,11 +61,11 @@ def batches(lengths: Sequence[int], mini_batch: int, max_tokens: int) -> list[li
 
 
 class InOrder(Generic[Result]):
-    """Brings results that arrive in any order into the order of their numbers 0, 1, 2, ..."""
+    """Brings results that arrive in any order into the order of their numbers, from `first` on."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: int = 0) -> None:
         self._waiting: dict[int, Result] = {}
-        self._next = 0
+        self._next = first
 
     def put(self, number: int, result: Result) -> Iterator[Result]:
         """Add one result; the results that are complete up to the next gap."""

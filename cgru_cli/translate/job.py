@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..errors import UsageError
+from ..errors import CgruError, UsageError
 from ..formats.declared import check_declared
 from ..formats.loaded_model import load_model
 from ..options.translate import TranslateOptions
@@ -18,11 +18,12 @@ from ..system import tensorflow_start
 from ..system.line_writer import LineWriter
 from ..system.lines import LineReader, check_distinct
 from ..system.log_file import log_to
-from ..system.terminal import ProgressCounter
+from ..system.terminal import ProgressCounter, tell
 from ..system.windows import InOrder, windows
 from .line_search import LineSearch
 from .plan import SearchPlan
 from .results import Translation
+from .resume import finished_lines
 from .shortlists import shortlist_of
 
 
@@ -47,10 +48,11 @@ def _run(options: TranslateOptions) -> None:
         if plan.needs_tensorflow(models):
             tensorflow_start.start(options.device, options.cpu_threads)
         search = LineSearch(plan, models)
-        with heatmaps, LineWriter(options.output) as writer:
+        done = _skipped(reader, options, plan) if options.resume else 0
+        with heatmaps, LineWriter(options.output, append=options.resume) as writer:
             apart = LineWriter(options.output_alignment) if options.output_alignment else None
             try:
-                _translate(reader, writer, apart, search, heatmaps)
+                _translate(reader, writer, apart, search, heatmaps, done)
             finally:
                 if apart:
                     apart.close()
@@ -73,18 +75,33 @@ def _check_files(options: TranslateOptions) -> tuple[Sequence[str], Sequence[str
     return inputs, outputs
 
 
+def _skipped(reader: LineReader, options: TranslateOptions, plan: SearchPlan) -> int:
+    """The number of lines that need no translation any more; they are taken from the input."""
+    output = str(options.output)
+    if output.endswith(".gz"):
+        raise UsageError(f"--resume: {output} is compressed, and cannot be continued")
+    done = finished_lines(output, n_best=plan.layout.n_best)
+    if len(reader.take(done)) < done:
+        raise CgruError(f"{output}: has the output of {done:,} lines, and the input has fewer")
+    tell(f"{output}: {done:,} lines are translated already", options.quiet)
+    return done
+
+
 def _translate(
     reader: LineReader,
     writer: LineWriter,
     apart: LineWriter | None,
     search: LineSearch,
     heatmaps: Heatmaps,
+    start: int = 0,
 ) -> None:
-    """Translate all lines of the input, in windows. apart: takes the alignments, if not None."""
+    """Translate all lines of the input, in windows. apart: takes the alignments, if not None.
+
+    start: the number of the first line.
+    """
     progress = ProgressCounter("lines", search.plan.options.quiet)
-    in_order, alignments_in_order = InOrder[str](), InOrder[str]()
+    in_order, alignments_in_order = InOrder[str](start), InOrder[str]()
     layout = search.plan.layout
-    start = 0
     for window in _windows(reader, search.plan):
         for translation in search.translations(window, start, n_best=layout.n_best):
             number = translation.number
