@@ -188,6 +188,11 @@ class ScoreAnswer(Struct):
     scores: list[ScoredPair]
 
 
+class Languages(Struct):
+    source: Annotated[str, about("code, such as en")]
+    target: str
+
+
 class ModelDescription(Struct):
     name: str
     ensemble: Annotated[int, about("number of models")]
@@ -197,6 +202,7 @@ class ModelDescription(Struct):
     raw_text: Annotated[bool, about("the model splits text into words itself")]
     beam_size: int
     normalize: float
+    languages: Annotated[Languages | None, about("null: the model does not say")] = None
 
 
 class Limits(Struct):

@@ -50,6 +50,7 @@ class Rest:
                 raw_text=model.plan.reading.preprocessing is not None,
                 beam_size=model.plan.settings.beam_size,
                 normalize=model.plan.settings.normalize,
+                languages=messages.Languages(*model.languages) if model.languages else None,
             )
             for model in self._service.models.values()
         ]

@@ -53,6 +53,7 @@ class ServedModel:
         self.attends = any(one.model.structure.type.attends for one in self._models)
         self.reads_source = any(one.reads_source for one in self._models)
         self.right_left = self._models[0].right_left
+        self.languages = next((one.languages for one in self._models if one.languages), None)
         # a line's output words must not depend on the other lines of its mini-batch
         self.plan.shared_shortlist = False
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from documentation import ROOT
 from jsonschema import Draft202012Validator
 from serving import client, loaded, serving
 
@@ -151,6 +152,15 @@ def test_models_and_limits_are_listed(web):
     listed = web.get("/v1/models").json()
     assert [model["name"] for model in listed["models"]] == ["model"]
     assert listed["limits"]["lines"] == 20 and listed["models"][0]["beam_size"] == 3
+    assert listed["models"][0]["languages"] is None
+
+
+def test_languages_are_those_of_preprocess_json():
+    path = str(ROOT / "examples/en-de.npz")
+    models = loaded(f"one={path}")
+    with serving(models) as app:
+        listed = client(app).get("/v1/models").json()["models"]
+    assert listed[0]["languages"] == {"source": "en", "target": "de"}
 
 
 @pytest.mark.parametrize(
