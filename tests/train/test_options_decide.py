@@ -14,6 +14,7 @@ import pytest
 import runs
 from cases import random_arrays, small_structure
 
+from cgru_cli.corpus.teacher_words import TeacherWriter
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.train import job, validation
 from cgru_cli.train.examples import EpochExamples
@@ -40,6 +41,7 @@ def given(part, needed, **values):
 
 
 RISK = {"objective": "mrt"}
+DISTILL = {"objective": "distill", "teacher": "TEACHER1"}
 DECAY = {"lr_decay": 0.5}
 LABELS = {
     "type": "classifier",
@@ -69,6 +71,7 @@ CHANGES = (
     | given("text", {"train_sets": ("W", "W"), "data_weighting": ("WEIGHTS1",)},
             data_weighting_type="word")
     | given("text", {"train_sets": ("S", "S", "T", "T")}, domain_weights=(1.0, 2.0))
+    | given("text", DISTILL, teacher="TEACHER2")
     | of("vocabularies", vocabularies=("VT", "VS"), dim_vocabs=(9, 8))
     | of("structure", type="rnnsearch", cell="lstm", enc_cell="lstm", dec_cell="lstm",
          gru_reset="before", dec_start="last-backward", enc_type="bidirectional", dim_emb=5,
@@ -94,6 +97,7 @@ CHANGES = (
     | of("step", quantize_bits=4)
     | given("step", {"quantize_bits": 4}, quantize_optimization_steps=2, quantize_log_based=True,
             quantize_biases=True)
+    | given("step", DISTILL, teacher_weight=0.3)
     | given("step", RISK, mrt_alpha=0.1, mrt_ml_mix=0.5)
     | given("step", {"guided_alignment": ("POINTS",)}, guided_alignment_cost="mse",
             guided_alignment_weight=0.5)
@@ -175,6 +179,13 @@ def files(tmp_path_factory):
     paths["POINTS"] = runs.lines(folder / "POINTS", ["0-0"] * 20)
     paths["WEIGHTS"] = runs.lines(folder / "WEIGHTS", ["2"] * 20)
     paths["WEIGHTS1"] = runs.lines(folder / "WEIGHTS1", ["2"] * 20)
+    words_and_ends = sum(len(line.split()) + 1 for line in paths["T"].read_text().splitlines())
+    for word in (1, 2):
+        paths[f"TEACHER{word}"] = folder / f"teacher{word}.npy"
+        with open(paths[f"TEACHER{word}"], "wb") as file:
+            writer = TeacherWriter(file, 1)
+            writer.write(np.full((words_and_ends, 1), word), np.zeros((words_and_ends, 1)))
+            writer.close()
     paths["VECTORS"] = runs.lines(folder / "VECTORS", ["w1 1 2 3 4 5 6", "W1 6 5 4 3 2 1"])
     structure = small_structure(
         source_vocabularies=(14,),
@@ -270,7 +281,7 @@ def prepared(setup):
     """The parts that do not need TensorFlow."""
     corpus, options = setup.corpus, setup.plan.options
     read_in_the_loop = [getattr(options, name) for name in IN_THE_LOOP]
-    beside = [b and b.fingerprint for b in (corpus.alignments, corpus.weights)]
+    beside = [b and b.fingerprint for b in (corpus.alignments, corpus.weights, corpus.teacher)]
     by_word = corpus.weights and corpus.weights.by_word
     examples = EpochExamples(corpus, setup.model.structure, options, grid=False)
     fits, order = examples.fits, vars(examples.batches)
