@@ -146,6 +146,7 @@ def _description(loaded: LoadedModel) -> dict[str, Any]:
             "beam_size": settings.beam_size,
             "normalize": settings.normalize,
             "languages": languages and dict(zip(("source", "target"), languages, strict=True)),
+            "type": s.type.value,
         },
         "search": {
             "beam": settings.beam_size,

@@ -2,7 +2,8 @@
 
 `translator.js` is the one file that knows where translations come from. It exports
 
-- `models(progress)`: the models, as `/v1/models` describes them; progress: called with a text;
+- `models()`: the models, as `/v1/models` describes them, each with its `limits`; `loads`, if the
+  first translation loads so many bytes;
 - `translations(request, signal)`: the lines of `/v1/translate` as they become ready;
 - `alternatives(request)`: the answer of `/v1/alternatives`.
 
@@ -14,6 +15,8 @@ from importlib.resources import files
 FILES = (
     "index.html",
     "page.js",
+    "kept.js",
+    "models.js",
     "panes.js",
     "sentence.js",
     "source.js",

@@ -203,6 +203,7 @@ class ModelDescription(Struct):
     beam_size: int
     normalize: float
     languages: Annotated[Languages | None, about("null: the model does not say")] = None
+    type: Annotated[str, about("such as cgru, lm (a language model), classifier or tagger")] = ""
 
 
 class Limits(Struct):

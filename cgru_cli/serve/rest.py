@@ -51,6 +51,7 @@ class Rest:
                 beam_size=model.plan.settings.beam_size,
                 normalize=model.plan.settings.normalize,
                 languages=messages.Languages(*model.languages) if model.languages else None,
+                type=model.type,
             )
             for model in self._service.models.values()
         ]

@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import json
 import os
 import re
 import threading
@@ -331,7 +332,7 @@ def test_errors_are_shown(opened):
     opened.find("#source").clear()
     opened.run("document.getElementById('source').value = 'a'.repeat(20000)")
     opened.click("#translate")
-    until(lambda: "20000 characters" in opened.find(".failure").text)
+    until(lambda: "20000 characters" in opened.find("#outputs .failure").text)
     assert "20000 characters" in opened.find("#status").text
     opened.browser.get_log("browser")  # the browser logs the status 413
 
@@ -363,13 +364,13 @@ def test_each_model_has_an_error_and_a_retry_of_its_own(opened, expected):
     assert opened.find("#status").text == "1 of 2 models failed"
     texts = [listed[0].text for listed in expected]
     one, two = opened.all("#outputs .pane")
-    assert opened.texts("#outputs .pane:first-child p") == texts
+    assert opened.texts("#outputs .pane:first-child .translation p") == texts
     assert not one.find_element("css selector", ".failure").is_displayed()
     assert "The server cannot be reached." in two.text and "…" not in two.text
     opened.run("repair()")
     two.find_element("css selector", ".failure button").click()
     opened.ready()
-    assert opened.texts("#outputs .pane:last-child p") == texts
+    assert opened.texts("#outputs .pane:last-child .translation p") == texts
     assert not two.find_element("css selector", ".failure").is_displayed()
 
 
@@ -377,11 +378,11 @@ def test_a_broken_connection_leaves_what_is_translated(opened, expected):
     opened.run(FAULTY % CUT)
     opened.find("#source").send_keys(TEXT)
     opened.click("#translate")
-    until(lambda: opened.find(".failure").is_displayed())
-    assert "The connection to the server was lost." in opened.find(".failure").text
+    until(lambda: opened.find("#outputs .failure").is_displayed())
+    assert "The connection to the server was lost." in opened.find("#outputs .failure").text
     assert opened.texts(".translation p") == ["x", ""]
     opened.run("repair()")
-    opened.click(".failure button")
+    opened.click("#outputs .failure button")
     opened.ready()
     assert opened.texts(".translation p") == ["x", expected[1][0].text]
 
@@ -401,6 +402,188 @@ def test_a_translation_can_be_stopped_and_its_state_stays_in_view(opened):
     assert not opened.find("#stop").is_displayed() and "…" not in opened.find(".translation").text
 
 
+DESCRIBED = """{
+    const fetched = window.fetch;
+    window.fetch = async (path, options) => {
+      const answer = await fetched(path, options);
+      if (path !== "/v1/models") return answer;
+      const found = await answer.json();
+      found.models.forEach((model, i) => Object.assign(model, %s[i]));
+      return new Response(JSON.stringify(found));
+    };
+}"""
+GERMAN = {"languages": {"source": "en", "target": "de"}}
+ENGLISH = {"languages": {"source": "de", "target": "en"}}
+VALUE = "return document.getElementById('source').value"
+
+
+@pytest.fixture
+def described(browser, address):  # noqa: F811
+    """Opens the page with fields of /v1/models changed; fragment: that of the address."""
+    added = []
+
+    def remove():
+        for script in added:
+            browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+        added.clear()
+
+    def open_page(*changes, fragment=""):
+        remove()
+        command = "Page.addScriptToEvaluateOnNewDocument"
+        script = {"source": DESCRIBED % json.dumps(changes)}
+        added.append(browser.execute_cdp_cmd(command, script))
+        return TranslatorPage(browser, address + fragment)
+
+    yield open_page
+    remove()
+    browser.execute_script("localStorage.clear(); sessionStorage.clear()")
+
+
+def test_languages_have_names_and_can_be_swapped(described):
+    page = described(GERMAN, ENGLISH)
+    assert page.texts("#models label") == ["English → German", "German → English"]
+    assert page.texts(".pane h2") == ["English", "German"]
+    languages = "return ['#source', '.translation'].map(s => document.querySelector(s).lang)"
+    assert page.run(languages) == ["en", "de"]
+    page.translate("a b c")
+    (translation,) = page.texts(".translation")
+    page.click("#swap")
+    page.ready()
+    assert page.run(VALUE) == translation
+    assert page.texts(".pane h2") == ["German", "English"]
+    assert page.run(languages) == ["de", "en"]
+    ticked = "return [...document.querySelectorAll('#models input')].map(box => box.checked)"
+    assert page.run(ticked) == [False, True]
+    page.click("#models label:first-child input")  # a text is in one language
+    assert page.run(ticked) == [True, False]
+
+
+def test_a_model_without_a_reverse_has_no_swap(described):
+    page = described(GERMAN, GERMAN)
+    assert page.texts("#models label") == ["English → German (one)", "English → German (two)"]
+    assert not page.find("#swap").is_displayed()
+    page.click("#models label:nth-child(2) input")
+    assert page.texts("#outputs h2") == ["German by one", "German by two"]
+
+
+def test_text_is_translated_while_it_is_typed(opened, expected):
+    opened.run(FAULTY % "")
+    opened.find("#source").send_keys("a b")
+    opened.find("#source").send_keys(" c")
+    opened.ready()
+    assert opened.texts(".translation") == [expected[0][0].text]
+    texts = [one["texts"] for one in opened.run("return window.requests") if one["n_best"] == 1]
+    assert texts == [["a b c"]]
+    opened.run(FAULTY % "window.signal = options.signal; return new Promise(() => {});")
+    opened.find("#source").send_keys(" d")
+    assert opened.all(".translation.stale") and not opened.run(READY)
+    until(lambda: opened.run("return window.requests.length"))
+    assert opened.texts(".translation") == [expected[0][0].text]  # in grey until there is more
+    assert opened.all(".sentence.stale") and not opened.run("return window.signal.aborted")
+    opened.find("#source").send_keys(" e")
+    assert opened.run("return window.signal.aborted")
+
+
+def test_typing_does_not_translate_if_it_must_not(opened):
+    opened.click("#typing")
+    opened.translate("a b c")
+    opened.run(FAULTY % "")
+    opened.find("#source").send_keys(" d")
+    assert opened.texts("#status") == ["The text has changed."]
+    time.sleep(0.7)
+    assert opened.run("return window.requests") == [] and opened.all(".translation.stale")
+
+
+def test_characters_are_counted(opened):
+    opened.translate("a b 😀")
+    assert opened.texts("#count") == ["5 characters"]
+    long = "const s = document.getElementById('source'); s.value = 'a'.repeat(10001);"
+    opened.run(long + "document.getElementById('typing').click();")
+    assert opened.texts("#count.wrong") == ["a sentence of 10,001 characters; at most 10,000"]
+    opened.click("#clear")
+    assert opened.run(VALUE) == "" and opened.texts("#count") == ["0 characters"]
+    assert opened.run("return document.activeElement.id") == "source"
+    assert opened.texts(".translation") == [""] and not opened.find("#sentence").is_displayed()
+
+
+def test_a_reload_keeps_text_models_and_settings(opened):
+    for name in ("#typing", "#confidence", "#as-map", "#detailed", "#theme"):
+        opened.click(name)
+    opened.click("#by-line")
+    opened.translate("A b. C d.")
+    opened.click("#models label:nth-child(2) input")
+    opened.ready()
+    state = """return [...document.querySelectorAll('input[type=checkbox]')].map(e => e.checked)
+        .concat([...document.querySelectorAll('[aria-pressed]')].map(e => e.ariaPressed))"""
+    before, shown = opened.run(state), opened.texts(".translation")
+    opened.browser.refresh()
+    until(lambda: opened.run("return document.querySelectorAll('#models input').length === 2"))
+    opened.ready()
+    assert opened.run(state) == before and opened.run(VALUE) == "A b. C d."
+    assert opened.texts(".translation") == shown and len(shown) == 2
+    assert len(opened.all("#outputs.confident .sentence")) == 4
+    until(lambda: opened.all("#attention table"))
+
+
+def test_the_address_is_followed(opened):
+    opened.translate("a b c")
+    opened.run("location.hash = 'text=f+f&models=two&lines=1'")
+    until(lambda: opened.run(VALUE) == "f f")
+    opened.ready()
+    assert opened.texts("#outputs h2") == ["Translation by two"]
+    opened.find("#source").send_keys(" a")  # another text than that of the address
+    assert opened.run("return location.hash") == ""
+
+
+def test_models_that_are_missing_or_not_chosen(described):
+    page = described(fragment="#text=a+b&models=nine,two")
+    page.ready()
+    assert page.texts("#missing") == ["The link names nine; there is no such model here."]
+    assert page.texts("#outputs h2") == ["Translation by two"]
+    page.click("#models label:nth-child(2) input")
+    until(lambda: page.texts("#status") == ["Tick a model."])
+    page.click("#translate")
+    assert page.texts("#status") == ["Tick a model."] and not page.all("#outputs .pane")
+
+
+def test_earlier_texts_can_be_taken_again(opened):
+    for text in ("a b c", "f f a"):
+        opened.translate(text)
+    opened.click("#history summary")
+    assert opened.texts("#history .from") == ["f f a", "a b c"]
+    translations = opened.texts("#history .to")
+    assert [translations[0]] == opened.texts(".translation")
+    opened.click("#history li:nth-child(2) button")
+    opened.ready()
+    assert opened.run(VALUE) == "a b c" and opened.texts(".translation") == [translations[1]]
+
+
+KINDS = [
+    ({"type": "classifier"}, "Label", "labels each sentence"),
+    ({"type": "tagger"}, "Labels", "labels each word"),
+    ({"type": "lm", "reads_source": False}, "Generated text", "language model"),
+    ({"raw_text": False}, "Translation", "separated by spaces"),
+    ({"raw_text": True}, "Translation", ""),
+]
+
+
+def test_panes_say_what_the_model_is(described):
+    for changes, title, note in KINDS:
+        page = described(changes | {"languages": None}, {})
+        assert page.texts("#outputs h2") == [f"{title} by one"]
+        (said,) = page.texts("#outputs h2 + p")
+        assert note in said and bool(said) == bool(note or "raw_text" not in changes)
+
+
+def test_pieces_of_right_to_left_text_keep_their_direction(opened):
+    opened.translate("שלום ▁25")
+    opened.click("#detailed")
+    until(lambda: opened.texts(".row:first-child .word")[-1:] == ["</s>"])
+    directions = """return [...document.querySelectorAll('.row:first-child .word')]
+        .map(word => getComputedStyle(word).direction)"""
+    assert opened.run(directions) == ["rtl", "ltr", "ltr"]
+
+
 def test_a_password_is_asked_for(browser, models):  # noqa: F811
     with serving(models, password="correct horse") as app, listening(app) as url:
         page = Page(browser, url)
@@ -414,6 +597,33 @@ def test_a_password_is_asked_for(browser, models):  # noqa: F811
     browser.get_log("browser")  # the browser logs the status 401
 
 
+def test_a_wrong_password_and_none(browser, models):  # noqa: F811
+    from selenium.webdriver.common.keys import Keys
+
+    with serving(models, password="correct horse") as app, listening(app) as url:
+        browser.get(url)
+        browser.execute_script("sessionStorage.clear()")
+        page = Page(browser, url)
+        until(lambda: page.find("#ask-password").is_displayed())
+        page.press(Keys.ESCAPE)
+        until(lambda: not page.find("#ask-password").is_displayed())
+        assert page.find("#status").text == "This server needs a password."
+        page.click("#again")
+        until(lambda: page.find("#ask-password").is_displayed())
+        assert not page.find("#wrong-password").is_displayed()
+        page.press("battery", Keys.ENTER)
+        until(lambda: page.find("#wrong-password").is_displayed())
+        assert page.find("#wrong-password").text == "This password is wrong."
+        page.press(Keys.ESCAPE, Keys.ESCAPE)
+        until(lambda: page.find("#again").is_displayed())
+        page.click("#again")
+        page.press("correct horse", Keys.ENTER)
+        until(lambda: page.run("return document.querySelectorAll('#outputs .pane').length"))
+        assert not page.find("#again").is_displayed()
+        browser.execute_script("sessionStorage.clear()")
+    browser.get_log("browser")  # the browser logs the status 401
+
+
 def test_the_page_is_accessible(opened):
     script = os.environ.get("CGRU_AXE")
     if not script:
@@ -422,7 +632,7 @@ def test_the_page_is_accessible(opened):
         opened.run(file.read())
     opened.translate()
     opened.click("#confidence")
-    for state in ("", "#as-map", "#theme", ".translation .word"):
+    for state in ("", "#as-map", "#history summary", "#theme", ".translation .word"):
         if state:
             opened.click(state)
         found = opened.browser.execute_async_script(

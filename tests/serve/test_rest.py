@@ -153,6 +153,7 @@ def test_models_and_limits_are_listed(web):
     assert [model["name"] for model in listed["models"]] == ["model"]
     assert listed["limits"]["lines"] == 20 and listed["models"][0]["beam_size"] == 3
     assert listed["models"][0]["languages"] is None
+    assert listed["models"][0]["type"] == "cgru"
 
 
 def test_languages_are_those_of_preprocess_json():

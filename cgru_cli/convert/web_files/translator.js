@@ -9,7 +9,7 @@ let worker = null; // a promise
 export async function models() {
   const description = await (await fetch("model.json")).json();
   announce(description.loads);
-  return [description.model];
+  return [{ ...description.model, loads: total }];
 }
 
 export const translations = (request, signal) => answers("translations", request, signal);

@@ -1,5 +1,7 @@
 // The page: the text, the models, and what is set.
 
+import * as kept from "./kept.js";
+import { kindOf, languageName, readTheSame, reverseOf, titleOf } from "./models.js";
 import { Pane } from "./panes.js";
 import { chooseNothing, keepChosen, lookAt, redraw, show } from "./sentence.js";
 import { copyText, watch } from "./source.js";
@@ -7,26 +9,51 @@ import { copy, element, sentencesOf } from "./text.js";
 import * as translator from "./translator.js";
 
 const $ = (id) => document.getElementById(id);
+const PAUSE = 500; // milliseconds without a key after which the text is translated
 let models = [];
 let panes = [];
+let loading = false;
+let timer = 0;
+let composing = false; // an input method has not ended its word
 
 const tell = (text, wrong = false) => {
   $("status").textContent = text;
   $("status").classList.toggle("wrong", wrong);
 };
+const ticked = () => models.filter((model) => model.box.checked);
+const sentences = () => sentencesOf($("source").value, $("by-line").checked);
 
 // --- translating ---------------------------------------------------------------------------------
 
 function translate() {
+  clearTimeout(timer);
+  if (!models.length) return load();
   copyText();
+  count();
   showPanes();
-  const paragraphs = sentencesOf($("source").value, $("by-line").checked);
+  const paragraphs = sentences();
   for (const pane of panes) pane.translate(paragraphs);
+  if (!panes.length) report();
+}
+
+function typed() {
+  clearTimeout(timer);
+  if (location.hash) history.replaceState(null, "", location.pathname + location.search);
+  copyText();
+  count();
+  keepText();
+  panes.forEach((pane) => pane.outdated());
+  // What is large is loaded when the user asks for it.
+  const isLoaded = panes.some((pane) => pane.total || !pane.model.loads);
+  if (!$("source").value.trim()) translate();
+  else if ($("typing").checked && !composing && isLoaded) timer = setTimeout(translate, PAUSE);
 }
 
 function showPanes() {
-  panes = models.filter((model) => model.box.checked).map((model) => {
-    const title = models.length > 1 ? `Translation by ${model.name}` : "Translation";
+  const chosen = ticked();
+  panes = chosen.map((model) => {
+    const { output } = kindOf(model);
+    const title = model.alone ? output : `${output} by ${model.name}`;
     model.pane ??= new Pane(model, title, show, report);
     return model.pane;
   });
@@ -34,6 +61,11 @@ function showPanes() {
   if (panes.length !== shown.length || panes.some((pane, i) => pane.element !== shown[i])) {
     $("outputs").replaceChildren(...panes.map((pane) => pane.element));
   }
+  const source = chosen[0]?.languages?.source;
+  $("source-title").textContent = source ? languageName(source) : "Text";
+  $("source").lang = source ?? "";
+  $("source").placeholder = kindOf(chosen[0] ?? {}).placeholder;
+  $("swap").hidden = !chosen.length || chosen.some((model) => !reverseOf(model, models));
 }
 
 // The state of all panes, beside the button that translates.
@@ -46,11 +78,126 @@ function report() {
   $("stop").hidden = !busy;
   if (!total) chooseNothing();
   else if (!busy) keepChosen(panes);
-  if (busy && done < total) tell(`${done} of ${total} sentences`);
+  if (!panes.length) tell(models.length ? "Tick a model." : "");
+  else if (busy && done < total) tell(`${done} of ${total} sentences`);
   else if (failed.length) {
     const several = `${failed.length} of ${panes.length} models failed`;
     tell(panes.length > 1 ? several : failed[0].error, true);
-  } else tell(!total ? "" : done < total ? `Stopped: ${done} of ${total} sentences` : "Ready");
+  } else if (panes.some((pane) => pane.stale)) tell($("typing").checked ? "" : "The text has changed.");
+  else tell(!total ? "" : done < total ? `Stopped: ${done} of ${total} sentences` : "Ready");
+  if (total && !busy && done === total && !panes.some((pane) => pane.stale)) remember();
+}
+
+// The number of characters, and a sentence that the server would refuse.
+function count() {
+  const size = (text) => [...text].length;
+  const number = (value) => value.toLocaleString("en");
+  const most = Math.min(...ticked().map((model) => model.limits?.characters ?? Infinity));
+  const longest = Math.max(0, ...sentences().flat().map(({ text }) => size(text)));
+  const total = size($("source").value);
+  $("count").textContent = longest > most
+    ? `a sentence of ${number(longest)} characters; at most ${number(most)}`
+    : `${number(total)} ${total === 1 ? "character" : "characters"}`;
+  $("count").classList.toggle("wrong", longest > most);
+  $("clear").hidden = !total;
+}
+
+// --- models --------------------------------------------------------------------------------------
+
+function showModels() {
+  models.forEach((model) => {
+    model.box = element("input", { type: "checkbox" });
+    model.box.onchange = () => tick(model);
+    const title = titleOf(model, models);
+    model.alone = models.length === 1 || title !== model.name && !title.includes(`(${model.name})`);
+    const label = element("label", { title: model.name }, model.box, title);
+    if (models.length > 1) $("models").append(label);
+  });
+  $("models").hidden = models.length < 2;
+}
+
+// A text is in one language: models of another language are no longer asked.
+function tick(model) {
+  if (model.box.checked) {
+    ticked().forEach((other) => { other.box.checked = readTheSame(model, other); });
+  }
+  kept.set("models", ticked().map(({ name }) => name));
+  changed();
+}
+
+// Follows a change of what is asked: of models, or of how a text is split.
+function changed() {
+  keepText();
+  count();
+  showPanes();
+  if ($("source").value.trim()) translate();
+  else report();
+}
+
+function swap() {
+  const [pane] = panes;
+  if (pane.total && pane.done === pane.total && !pane.stale) $("source").value = pane.whole();
+  const reverse = ticked().map((model) => reverseOf(model, models));
+  models.forEach((model) => { model.box.checked = reverse.includes(model); });
+  tick(reverse[0]);
+}
+
+// --- what is asked: in the address, over a reload, in the history ----------------------------------
+
+const names = () => ticked().map((model) => model.name);
+const state = () => ({ text: $("source").value, models: names(), lines: $("by-line").checked });
+const keepText = () => kept.keepText(state());
+
+function fragment() {
+  const asked = new URLSearchParams({ text: $("source").value });
+  if (models.length > 1) asked.set("models", names().join(","));
+  if ($("by-line").checked) asked.set("lines", "1");
+  return asked;
+}
+
+// What the address asks for; null: nothing.
+function asked() {
+  const found = new URLSearchParams(location.hash.slice(1));
+  const models = found.get("models")?.split(",");
+  return found.has("text") ? { text: found.get("text"), models, lines: found.has("lines") }
+    : models ? { models } : null;
+}
+
+// Shows {text, models, lines}.
+function restore({ text = "", models: wanted, lines }) {
+  const known = (wanted ?? []).filter((name) => models.some((model) => model.name === name));
+  const unknown = (wanted ?? []).filter((name) => name && !known.includes(name));
+  models.forEach((model, index) => {
+    model.box.checked = known.length ? known.includes(model.name) : !index;
+  });
+  $("by-line").checked = lines ?? kept.settings.lines ?? (ticked()[0].raw_text === false);
+  $("source").value = text;
+  $("missing").textContent = unknown.length ? `The link names ${unknown.join(", ")}; there is no `
+    + "such model here." : "";
+  copyText();
+  changed();
+}
+
+function remember() {
+  kept.remember({ ...state(), translation: panes[0].whole() });
+  drawHistory();
+}
+
+function drawHistory() {
+  const entries = kept.history();
+  $("history").hidden = !entries.length;
+  $("history-list").replaceChildren(...entries.map((entry) => {
+    const line = (text, className) => element("span", { className, dir: "auto",
+      textContent: text.trim().replace(/\s+/g, " ") });
+    const button = element("button", { type: "button" }, line(entry.text, "from"),
+      line(entry.translation, "to"));
+    button.onclick = () => {
+      restore(entry);
+      scrollTo(0, 0);
+      $("source").focus();
+    };
+    return element("li", {}, button);
+  }));
 }
 
 // --- the page ------------------------------------------------------------------------------------
@@ -60,81 +207,109 @@ function setTheme(dark) {
   $("theme").setAttribute("aria-pressed", String(dark));
 }
 
-function pressed(button, other) {
-  button.setAttribute("aria-pressed", "true");
-  other.setAttribute("aria-pressed", "false");
-  redraw();
+function press(id, on) {
+  $(id).setAttribute("aria-pressed", String(on));
 }
 
-function fragment() {
-  const names = models.filter((model) => model.box.checked).map((model) => model.name);
-  const asked = new URLSearchParams({ text: $("source").value });
-  if (models.length > 1) asked.set("models", names.join(","));
-  if ($("by-line").checked) asked.set("lines", "1");
-  return asked;
+function showConfidence() {
+  $("outputs").classList.toggle("confident", $("confidence").checked);
+  $("legend").hidden = !$("confidence").checked;
 }
 
-async function begin() {
-  const system = matchMedia("(prefers-color-scheme: dark)");
-  const kept = localStorage.getItem("theme");
-  setTheme(kept ? kept === "dark" : system.matches);
-  system.addEventListener("change", () => {
-    if (!localStorage.getItem("theme")) setTheme(system.matches);
-  });
-  $("theme").onclick = () => {
-    const dark = document.documentElement.dataset.theme !== "dark";
-    localStorage.setItem("theme", dark ? "dark" : "light");
-    setTheme(dark);
+// Makes a checkbox or a button do something, and keeps its state.
+function setting(id, name, begins, follow) {
+  const control = $(id);
+  const isBox = control.type === "checkbox";
+  const on = kept.settings[name] ?? begins;
+  if (isBox) control.checked = on;
+  else press(id, on);
+  control[isBox ? "onchange" : "onclick"] = () => {
+    const now = isBox ? control.checked : control.getAttribute("aria-pressed") !== "true";
+    if (!isBox) press(id, now);
+    kept.set(name, now);
+    follow(now);
   };
+}
+
+function showMap(on) {
+  press("as-map", on);
+  press("as-links", !on);
+}
+
+function prepare() {
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  system.addEventListener("change", () => {
+    if (!("dark" in kept.settings)) setTheme(system.matches);
+  });
+  setting("theme", "dark", system.matches, setTheme);
+  setTheme(kept.settings.dark ?? system.matches);
+  setting("confidence", "confidence", false, showConfidence);
+  showConfidence();
+  setting("typing", "typing", true, () => $("source").value.trim() && typed());
+  setting("by-line", "lines", false, changed);
+  setting("detailed", "detailed", false, redraw);
+  showMap(kept.settings.map ?? false);
+  for (const [id, on] of [["as-links", false], ["as-map", true]]) {
+    $(id).onclick = () => {
+      showMap(on);
+      kept.set("map", on);
+      redraw();
+    };
+  }
   $("translate").onclick = translate;
+  $("again").onclick = load;
   $("stop").onclick = () => panes.forEach((pane) => pane.stop());
+  $("swap").onclick = swap;
+  $("clear").onclick = () => {
+    $("source").value = "";
+    typed();
+    $("source").focus();
+  };
   $("source").onkeydown = (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();
       translate();
     }
   };
-  $("confidence").onchange = () => {
-    $("outputs").classList.toggle("confident", $("confidence").checked);
-    $("legend").hidden = !$("confidence").checked;
-  };
-  $("as-links").onclick = () => pressed($("as-links"), $("as-map"));
-  $("as-map").onclick = () => pressed($("as-map"), $("as-links"));
-  $("detailed").onclick = () => {
-    $("detailed").setAttribute("aria-pressed", $("detailed").getAttribute("aria-pressed") !== "true");
-    redraw();
-  };
   $("sentence").ontoggle = redraw;
   watch((place, byCaret) => lookAt(panes, place, byCaret));
-  $("source").oninput = () => {
-    copyText();
-    panes.forEach((pane) => pane.outdated());
-  };
+  $("source").oninput = typed;
+  $("source").addEventListener("compositionstart", () => { composing = true; });
+  $("source").addEventListener("compositionend", () => {
+    composing = false;
+    typed();
+  });
   $("link").onclick = async () => {
     history.replaceState(null, "", `#${fragment()}`);
     await copy(location.href);
     tell("The link is copied");
   };
-  models = await translator.models(tell);
-  tell("");
-  const asked = new URLSearchParams(location.hash.slice(1));
-  const names = asked.get("models")?.split(",");
-  models.forEach((model, index) => {
-    model.box = element("input", { type: "checkbox" });
-    model.box.checked = names ? names.includes(model.name) : index === 0;
-    model.box.onchange = () => $("source").value.trim() && translate();
-    const label = element("label", {}, model.box, model.name);
-    if (models.length > 1) $("models").append(label);
-  });
-  $("models").hidden = models.length < 2;
-  $("by-line").checked = asked.has("text") ? asked.has("lines") : !models[0].raw_text;
-  showPanes();
-  if (asked.has("text")) {
-    $("source").value = asked.get("text");
-    translate();
-  } else {
-    $("source").focus();
-  }
+  addEventListener("hashchange", () => models.length && asked() && restore(asked()));
+  drawHistory();
 }
 
-begin().catch((error) => tell(error.message, true));
+// Asks for the models, and shows what was asked for.
+async function load() {
+  if (loading) return;
+  loading = true;
+  $("again").hidden = true;
+  tell("…");
+  try {
+    models = await translator.models();
+  } catch (error) {
+    $("again").hidden = false;
+    return tell(error.message, true);
+  } finally {
+    loading = false;
+  }
+  showModels();
+  const wanted = asked() ?? kept.text() ?? {};
+  // Text that was typed while the page loaded stays.
+  const text = $("source").value || wanted.text;
+  restore({ models: kept.settings.models?.filter((name) =>
+    models.some((model) => model.name === name)), ...wanted, text });
+  if (!text) $("source").focus();
+}
+
+prepare();
+load();

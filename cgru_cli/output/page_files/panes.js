@@ -1,6 +1,7 @@
 // A pane with the translations of a text by one model. Each has a status and errors of its own.
 
 import { arrows } from "./attention.js";
+import { kindOf } from "./models.js";
 import { copy, element } from "./text.js";
 import * as translator from "./translator.js";
 
@@ -13,7 +14,7 @@ export class Pane {
   constructor(model, title, show, changed) {
     Object.assign(this, { model, show, changed, sentences: [], lines: [], holders: [] });
     this.known = new Map(); // lines by their text
-    this.busy = false;
+    this.busy = this.stale = false; // stale: the text has changed
     this.error = "";
     this.text = element("div", { className: "translation" });
     this.text.setAttribute("role", "group");
@@ -32,7 +33,8 @@ export class Pane {
       this.status.textContent = "Copied";
     };
     this.element = element("section", { className: "pane" },
-      element("h2", { textContent: title }), this.failure, this.text,
+      element("h2", { textContent: title }),
+      element("p", { className: "hint", textContent: kindOf(model).note }), this.failure, this.text,
       element("div", { className: "actions" }, this.status, button));
   }
 
@@ -52,15 +54,18 @@ export class Pane {
 
   // Says that the text has changed.
   outdated() {
-    this.stop();
+    this.stale = true;
     this.text.classList.add("stale");
+    this.control?.abort();
+    this.change(false);
   }
 
   // Translates paragraphs of sentences {text, start}; sentences that were translated before are kept.
   translate(paragraphs) {
     this.control?.abort();
+    this.stale = false;
     this.text.classList.remove("stale");
-    const before = this.holders.map((holder) => holder.dataset.text);
+    const before = this.holders.map(({ dataset }) => dataset.text ?? dataset.before);
     this.sentences = paragraphs.flat();
     const used = new Set();
     this.lines = this.sentences.map(({ text, start }) => {
@@ -73,6 +78,7 @@ export class Pane {
     this.holders = this.sentences.map((_, index) => {
       const holder = element("span", { className: "sentence stale" }, before[index] ?? "…", " ");
       if (this.lines[index]) this.put(index, holder, this.lines[index]);
+      else if (before[index]) holder.dataset.before = before[index];
       return holder;
     });
     let next = 0;
@@ -136,10 +142,12 @@ export class Pane {
     this.failure.hidden = !error;
     this.reason.textContent = error;
     const stopped = !busy && !error && this.done < this.total ? "Stopped: " : "";
-    this.status.textContent = this.done < this.total
+    this.status.textContent = this.done < this.total && !this.stale
       ? `${stopped}${this.done} of ${this.total} sentences` : "";
     if (!busy) {
-      this.holders.forEach((holder, index) => this.lines[index] || holder.replaceChildren());
+      // What was there before stays, in grey, while the user types.
+      this.holders.forEach((holder, index) => this.lines[index]
+        || (this.stale && holder.dataset.before) || holder.replaceChildren());
     }
     this.changed();
   }

@@ -10,7 +10,7 @@ const OTHERS = 5; // number of translations of a sentence, and of other words at
 const LEAST = 0.1; // attention below this share highlights no word
 let chosen = null; // {pane, line, place}: the sentence of the section below
 let drawn = null; // highlights the words of the attention on display
-let lit = null; // {line, side, pieces}: the highlighted word
+let lit = null; // {pane, line, side, pieces}: the highlighted word
 
 const isPressed = (id) => $(id).getAttribute("aria-pressed") === "true";
 
@@ -66,7 +66,7 @@ function attention(line, target, pieces) {
 // Highlights the word with these pieces, and the words aligned with it; side null: none.
 async function look(pane, line, side, pieces) {
   if (lit && lit.line !== line) paint({ line: lit.line, side: null });
-  const mine = (lit = { line, side, pieces });
+  const mine = (lit = { pane, line, side, pieces });
   paint(mine);
   if (!side || !pane.model.attention || line.shown.alignment) return;
   await details(pane, line).catch(() => {});
@@ -95,8 +95,9 @@ function paint({ line, side, pieces }) {
 
 // Highlights the word at a place of the text; byCaret: and shows what belongs to its sentence.
 export function lookAt(panes, place, byCaret) {
-  if (place === null) return lit && look(panes[0], lit.line, null);
+  if (place === null) return lit && look(lit.pane, lit.line, null);
   for (const pane of panes) {
+    if (pane.stale) continue;
     const at = ({ start, text, input }) => place >= start && place <= start + (text ?? input).length;
     const line = pane.lines.find((one) => one && at(one));
     if (!line?.shown) continue;
@@ -116,6 +117,7 @@ export function choose(pane, line) {
   chosen = { pane, line, place: pane.lines.indexOf(line), sides: { source: [], target: [] } };
   drawn = null;
   $("sentence").hidden = false;
+  $("of-model").textContent = pane.model.alone ? "" : ` · ${pane.model.name}`;
   redraw();
 }
 
@@ -188,24 +190,26 @@ function draw(pane, line) {
 }
 
 function drawOthers(pane, line, inDetail) {
+  const { shown } = line;
   const list = element("ol");
   const shares = line.hypotheses.map(({ score }) => Math.exp(score / pane.model.ensemble));
   const sum = shares.reduce((a, b) => a + b, 0);
   line.hypotheses.forEach((one, index) => {
+    if (!one.text && one !== shown) return; // the end of the sentence right at its beginning
     const scores = `${percent(shares[index] / sum)} · score ${one.total.toFixed(2)} · `
       + `log-probability ${one.score.toFixed(2)}`;
     const score = element("span", { className: "score",
       textContent: inDetail ? scores : percent(shares[index] / sum) });
     const button = element("button", { type: "button" }, score,
       element("span", { dir: "auto", textContent: one.text }));
-    button.setAttribute("aria-current", String(one === line.shown));
+    button.setAttribute("aria-current", String(one === shown));
     button.onclick = () => {
       replace(pane, line, one);
       $("others").querySelector('[aria-current="true"]')?.focus();
     };
     list.append(element("li", {}, button));
   });
-  const title = element("h2", { textContent: "Translations, by their share of the probability" });
+  const title = element("h2", { textContent: "Best translations, with their share of the probability" });
   $("others").replaceChildren(...(line.hypotheses.length > 1 ? [title, list] : []));
 }
 

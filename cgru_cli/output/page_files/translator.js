@@ -2,7 +2,8 @@
 // see cgru_cli/output/page.py.
 
 export async function models() {
-  return (await (await asked("/v1/models")).json()).models;
+  const { models: served, limits } = await (await asked("/v1/models")).json();
+  return served.map((model) => ({ ...model, limits }));
 }
 
 export async function* translations(request, signal) {
@@ -57,7 +58,7 @@ async function asked(path, body, signal) {
     throw new Error("The server cannot be reached.");
   }
   if (answer.status === 401) {
-    await askForPassword();
+    if (headers.Authorization === `Bearer ${password}` || !password) await askForPassword();
     return asked(path, body, signal);
   }
   if (!answer.ok) {
@@ -69,18 +70,25 @@ async function asked(path, body, signal) {
 
 let asking = null; // one dialog for all waiting requests
 
+// Resolves when the user has given a password, and throws if they do not want to.
 function askForPassword() {
-  asking ??= new Promise((resolve) => {
+  const wrong = password;
+  asking ??= new Promise((resolve, reject) => {
     const dialog = document.getElementById("ask-password");
-    const form = document.getElementById("password-form");
-    dialog.addEventListener("cancel", (event) => event.preventDefault());
-    form.onsubmit = (event) => {
+    const field = document.getElementById("password");
+    document.getElementById("wrong-password").textContent = wrong ? "This password is wrong." : "";
+    document.getElementById("no-password").onclick = () => dialog.close();
+    field.value = password = "";
+    document.getElementById("password-form").onsubmit = (event) => {
       event.preventDefault();
-      password = document.getElementById("password").value;
+      password = field.value;
       sessionStorage.setItem("password", password);
       dialog.close();
+    };
+    dialog.onclose = () => {
       asking = null;
-      resolve();
+      if (password) resolve();
+      else reject(new Error("This server needs a password."));
     };
     dialog.showModal();
   });

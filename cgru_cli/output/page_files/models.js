@@ -1,0 +1,53 @@
+// Models and their languages, as people call them.
+
+const names = new Intl.DisplayNames(["en"], { type: "language" });
+
+// The English name of a language, such as German for de.
+export function languageName(code) {
+  try {
+    return names.of(code);
+  } catch {
+    return code; // it is no code of a language
+  }
+}
+
+// The name of a model among others: its languages, unless others have the same ones.
+export function titleOf(model, models) {
+  const between = ({ languages: of, name }) =>
+    of ? `${languageName(of.source)} → ${languageName(of.target)}` : name;
+  const title = between(model);
+  return title === model.name || models.filter((other) => between(other) === title).length === 1
+    ? title : `${title} (${model.name})`;
+}
+
+// Whether a text for one model is a text for the other, too.
+export function readTheSame(one, other) {
+  return !one.languages || !other.languages || one.languages.source === other.languages.source;
+}
+
+// The model that translates back.
+export function reverseOf({ languages }, models) {
+  return languages && models.find(({ languages: of }) =>
+    of?.source === languages.target && of.target === languages.source);
+}
+
+// What goes into a model and what comes out: {placeholder, output, note}.
+export function kindOf({ type, reads_source, raw_text, languages }) {
+  const prepared = raw_text === false;
+  const kind = {
+    placeholder: prepared ? "Type prepared text here, one sentence per line"
+      : "Type or paste text here",
+    output: languages ? languageName(languages.target) : "Translation",
+    note: prepared ? "This model expects text as it was trained on: words and punctuation separated "
+      + "by spaces, in sub-words if it has them." : "",
+  };
+  if (type === "classifier" || type === "tagger") {
+    kind.output = type === "classifier" ? "Label" : "Labels";
+    kind.note = `${type === "classifier" ? "This model labels each sentence."
+      : "This model labels each word."} ${kind.note}`.trim();
+  } else if (!reads_source) {
+    kind.output = "Generated text";
+    kind.note = "This is a language model: what it writes does not depend on the text.";
+  }
+  return kind;
+}
