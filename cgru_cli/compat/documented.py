@@ -55,6 +55,7 @@ _REPLACED = {
     "sync_sgd": ("", "all devices always make an update together"),
     "max_length_crop": ("--max-length", "without it, lines are not cut"),
     "maxi_batch_sentences": ("--maxi-batch", "counted in sentences"),
+    "batch_normal_words": ("--lr-words-ref", "with --batch-flexible-lr"),
     "moving_average": ("--exponential-smoothing", ""),
     "moving_decay": ("--exponential-smoothing", "1 less this factor"),
     "n_best_count": ("--n-best, --n-best-size", ""),

@@ -25,6 +25,11 @@ def _cost(values: tuple[str, ...]) -> Values | NoEffect | Refused:
     return NoEffect("the log shows the mean over words; Marian trains by their sum in any case")
 
 
+def _divergence(values: tuple[str, ...]) -> Values:
+    """Two windows and a number of deviations, which may be written as in C++."""
+    return {"throw_on_divergence": tuple(value.removesuffix("f") for value in values)}
+
+
 def _frozen(pattern: str) -> Option:
     return Option("freeze", lambda values: {"freeze": (pattern,)} if is_true(values) else {})
 
@@ -98,6 +103,9 @@ ROWS = (
         "--guided-alignment FILE = none",
         computed("guided_alignment", lambda v: () if v in ("none", "") else (v,)),
     ),
+    row("--throw-on-divergence [1000 10 5.0f]...", Option("throw_on_divergence", _divergence)),
+    row("--batch-flexible-lr (earlier)", switched("lr_words_ref", "1920")),
+    row("--batch-normal-words N = 1920 (earlier)", "batch_normal_words"),
     row("--embedding-fix-src", _frozen("Wemb")),
     row("--embedding-fix-trg", _frozen("Wemb_dec")),
     row("--fp16", Alias("--precision float16 float32, --cost-scaling 8.f 10000 1.f 8.f")),
@@ -136,16 +144,12 @@ ROWS = (
         of --mini-batch-warmup, a mini-batch above 80 % of its size is always whole
         --cost-scaling [8.f 10000 1.f 8.f]...:
         the scale of float16 begins with 1024 and adapts by itself; other precisions have none
-        --throw-on-divergence [1000 10 5.0f]...:
-        training stops at costs that are not finite (--max-nan) and goes on while finite costs grow
         --custom-fallbacks X..., --fp16-fallback-to-fp32: options never change during a training
         --gradient-norm-average-window N = 100: the logged norm is averaged over 100 updates
         --check-gradient-nan: updates whose gradient is not finite are always skipped
         --n-best: validation takes the best translation
         --word-scores: validation prints no scores of words
         --quiet-validation: validation prints no translations
-        --batch-flexible-lr (earlier), --batch-normal-words N = 1920 (earlier):
-        the learning rate is not multiplied by the size of a batch; see --mini-batch-words-ref
         --dynamic-batching (earlier): see --mini-batch-fit
         --multi-node (earlier), --multi-node-overlap = true (earlier),
         --grad-dropping-rate X = 0 (earlier),
@@ -203,6 +207,8 @@ def settle(o: Fields) -> None:
         o.values["exponential_smoothing"] = f"{1 - decay:.12g}"
     if o.values.get("optimizer") == "adagrad" and o.values.get("optimizer_params") and o.program:
         o.values["optimizer_params"] = ("0", o.values["optimizer_params"][0])  # epsilon alone
+    if (words := o.take("batch_normal_words")) and "lr_words_ref" in o.values:
+        o.values["lr_words_ref"] = words
     _segmentations(o)
     settle_training(o)
     if o.program is None:  # some of Marian's options, in a file; not its defaults

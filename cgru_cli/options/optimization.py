@@ -253,6 +253,11 @@ class OptimizationOptions(Options):
         "they are, to validate a model only",
         number(0, 1000, default=1e-4, by_data="0.0003 to 0.002 for adam, less for large states"),
     )
+    lr_words_ref: int = rate_option(
+        "--lr-words-ref N: make the learning rate of each update proportional to its target words; "
+        "--learn-rate is that of N words; 0: the same for every update",
+        whole(0, 100_000_000, default=0),
+    )
     lr_warmup: str = rate_option(
         "--lr-warmup N[u|e|t] (--warmup_steps): warm-up: let the learning rate grow linearly for "
         "N updates (u), epochs (e) or target words (t)",
@@ -339,13 +344,3 @@ class OptimizationOptions(Options):
         "--dropout-output P: dropout probability of the layer before the output layer",
         probability(None, by_data="0.4 to 0, or --dropout-embedding if other dropout is given"),
     )
-
-    @property
-    def minimizes_risk(self) -> bool:
-        """Whether training is for minimum risk."""
-        return self.objective.lower() == "mrt"
-
-    @property
-    def alignments(self) -> tuple[str, ...]:
-        """The files of --guided-alignment; Marian says `none` where there are none."""
-        return () if self.guided_alignment == ("none",) else self.guided_alignment

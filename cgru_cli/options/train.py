@@ -141,6 +141,12 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         "--early-stopping-on: which of --valid-metrics must stop improving: the first, any or all",
         choice(*get_args(StalledMetrics), default="first"),
     )
+    throw_on_divergence: tuple[float, ...] = end_option(
+        "--throw-on-divergence N...: end training when the mean cost of the last 10 updates "
+        "exceeds that of the last 1000 by 5 standard deviations; the numbers are 1000 10 5, and "
+        "those left out have these values",
+        number(0, 10**9),
+    )
     valid_reset_stalled: bool = end_option(
         "--valid-reset-stalled: when training resumes, restart the count of validations without "
         "improvement"
@@ -229,6 +235,16 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         "mini-batch, never on CPUs",
         choice("auto", "on", "off", default="auto"),
     )
+
+    @property
+    def minimizes_risk(self) -> bool:
+        """Whether training is for minimum risk."""
+        return self.objective.lower() == "mrt"
+
+    @property
+    def alignments(self) -> tuple[str, ...]:
+        """The files of --guided-alignment; Marian says `none` where there are none."""
+        return () if self.guided_alignment == ("none",) else self.guided_alignment
 
     @property
     def searched_beam(self) -> int:

@@ -163,15 +163,11 @@ class Training:
             batches = self._shares(group)
             if not progress.updates:
                 self.reporter.gradients(progress, batches[-1])
-            divisor = words if self.plan.cost_type == "ce-mean-words" else sentences
-            options, rate = self.plan.options, self._rate()
-            size = max(1.0, words / (options.mini_batch_words_ref or words))
-            rate *= size if options.optimizer.startswith("adam") else 1.0
-            summed = options.cost_type == "ce-sum"
-            outcome = self.step.update(
-                batches, divisor=1 if summed else divisor, rate=rate, size=size
-            )
-            if summed:
+            kind = self.plan.options.cost_type
+            divisor = {"ce-mean": sentences, "ce-mean-words": words, "ce-sum": 1}[kind]
+            rate, size = self.plan.schedule.of_update(self._rate(), words)
+            outcome = self.step.update(batches, divisor=divisor, rate=rate, size=size)
+            if kind == "ce-sum":
                 outcome = outcome._replace(norm=outcome.norm / words)
         except tf.errors.ResourceExhaustedError:
             raise CgruError(
@@ -193,8 +189,7 @@ class Training:
         began: the time by the clock.
         """
         course, now = self.course, self.clock()
-        sentences, words = size_of(group)
-        size = {"sentences": sentences, "words": words}
+        size = dict(zip(("sentences", "words"), size_of(group), strict=True))
         seconds, passed = self._agreed(now - began, now - self.counted)
         self.counted = now
         course.progress = course.progress.update(batches=len(group), **size, seconds=passed)
@@ -203,6 +198,9 @@ class Training:
             course.interval = course.interval.add(
                 outcome.cost, outcome.norm, course.progress.updates, **size, seconds=seconds
             )
+            cost = outcome.cost / size["sentences" if self.sampler else "words"]
+            if why := course.diverges(cost, self.plan.options.throw_on_divergence):
+                self.saving.give_up(course, why)
             return
         scale = self.step.loss_scale
         if scale.dynamic and scale.scale > 1:

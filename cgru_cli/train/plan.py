@@ -169,6 +169,12 @@ def _check_together(options: TrainOptions) -> None:
         raise UsageError(
             "--quantize-bits 1: 0 would be the only level; take 2, or --quantize-log-based"
         )
+    limits = options.throw_on_divergence
+    if len(limits) > 3 or any(limit < 1 for limit in limits[:2]):
+        raise UsageError(
+            "--throw-on-divergence: at most three numbers are expected, two numbers of updates and "
+            "one of standard deviations"
+        )
     strategy = options.lr_decay_strategy
     if options.lr_decay_freq != 1 and strategy not in ("epoch", "batches"):
         raise UsageError(

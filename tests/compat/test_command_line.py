@@ -285,10 +285,7 @@ def test_the_delay_of_marian_is_the_size_of_an_update_in_what_fits(line, delay, 
         ("marian", "--sync-freq 100u", "all devices always have the same weights"),
         ("marian", "--mini-batch-round-up false", "above 80 % of its size is always whole"),
         ("marian", "--cost-scaling", "the scale of float16 begins with 1024"),
-        ("marian", "--throw-on-divergence 100 10 3", "goes on while finite costs grow"),
         ("marian", "--custom-fallbacks x", "options never change during a training"),
-        ("marian", "--batch-flexible-lr", "the learning rate is not multiplied"),
-        ("marian", "--batch-normal-words 500", "see --mini-batch-words-ref"),
         ("marian", "--clip-gemm 2", "the inputs of matrix products are not clipped"),
         ("marian", "--no-reload --pretrained-model m", "--no-reload starts from random weights"),
         ("marian", "--all-caps-every 3", "no vocabulary is a .spm"),
@@ -305,6 +302,20 @@ def test_an_option_that_could_change_results_says_what_differs(program, line, re
     _, note = parsed_with_note("train", "--compat", program, *line.split())
     option = next(word for word in reversed(line.split()) if word.startswith("--"))
     assert option in note and reason in note
+
+
+@pytest.mark.parametrize(
+    ("line", "field", "value"),
+    [
+        ("--throw-on-divergence", "throw_on_divergence", (1000, 10, 5)),
+        ("--throw-on-divergence 100 10 3.5f", "throw_on_divergence", (100, 10, 3.5)),
+        ("--batch-flexible-lr", "lr_words_ref", 1920),
+        ("--batch-flexible-lr --batch-normal-words 500", "lr_words_ref", 500),
+        ("--batch-normal-words 500", "lr_words_ref", 0),
+    ],
+)
+def test_options_that_marian_alone_writes_so(line, field, value):
+    assert getattr(parsed("train", "--compat", "marian", *line.split()), field) == value
 
 
 def test_nematus_without_normalization():

@@ -111,6 +111,7 @@ CHANGES = (
          valid_freq="9u", early_stopping=3, early_stopping_on="all",
          early_stopping_epsilon=(0.5,), logical_epoch=("2e",), save_freq="9u", keep=2,
          disp_freq="9u", disp_first=3, mini_batch_warmup="9u", mini_batch_words_ref=99,
+         lr_words_ref=99, throw_on_divergence=(9.0,),
          valid_reset_stalled=True, valid_reset_all=True)
     | given("plan", {"mini_batch_fit": True}, workspace=99)
     | given("plan", {"lr_warmup": "5u"}, lr_warmup_start_rate=1e-9, lr_warmup_cycle=True,
@@ -273,6 +274,7 @@ def decided(files, tmp_path, monkeypatch):
 IN_THE_LOOP = """
     optimizer_delay max_nan keep disp_first lr_warmup_cycle lr_warmup_at_reload
     lr_decay_repeat_warmup lr_decay_reset_optimizer mini_batch_words_ref
+    lr_words_ref throw_on_divergence
 """.split()  # and tested with it
 BEFORE_TENSORFLOW = ("plan", "folder", "kept", "text", "vocabularies", "structure", "arrays")
 

@@ -152,6 +152,8 @@ def test_shares(field, value):
             {"lr_warmup": "5u", "lr_warmup_start_rate": -1.0},
             "--lr-warmup-start-rate -1.0: a number from 0",
         ),
+        ({"throw_on_divergence": (9, 0.5)}, "^--throw-on-divergence: at most three numbers"),
+        ({"throw_on_divergence": (9, 2, 1, 1)}, "^--throw-on-divergence: at most three numbers"),
         ({"after": "ten"}, "^--after ten: not understood"),
         ({"valid_freq": "1x"}, "^--valid-freq 1x: not understood"),
         ({"save_freq": "-1"}, "^--save-freq -1: not understood"),

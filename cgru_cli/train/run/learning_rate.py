@@ -47,6 +47,16 @@ class Schedule:
         if self._sqrt_start.unit != self._sqrt.unit:
             raise UsageError(f"{self._sqrt} and {self._sqrt_start} must be of the same unit")
 
+    def of_update(self, rate: float, words: int) -> tuple[float, float]:
+        """The rate of an update with so many target words, and its size, at least 1.
+
+        The size is relative to --mini-batch-words-ref.
+        """
+        options = self._options
+        size = max(1.0, words / (options.mini_batch_words_ref or words))
+        rate *= words / (options.lr_words_ref or words)
+        return (rate * size if options.optimizer.startswith("adam") else rate), size
+
     def at(self, progress: Progress, decays: int = 0, warmup_from: float = 0) -> float:
         """The rate of the next update; decays: how often it has decayed because validation stalled.
 

@@ -18,6 +18,7 @@ from ...parameters.structure import Structure
 from ...system.atomic_files import atomic_write
 from ...system.structured_files import read_yaml
 from ...system.typed_json import dataclass_from_json
+from .divergence import CostAverages
 from .folder import WRITTEN_BY_CGRU, RunFolder
 from .patience import Patience, Record, SavedPatience
 from .progress import Frequency, Interval, Progress
@@ -96,7 +97,10 @@ def _saved(values: Mapping[str, Any], decay: float) -> SavedRun:
     decays = round(math.log(factor) / math.log(decay)) if 0 < decay < 1 else 0
     patience = SavedPatience(decays, records, values["stalled-max"])
     warmup_from = float(Frequency.parse(values["warmup-start"]).every)
-    course = vars(Course(progress, progress, interval, warmup_from=warmup_from))
+    averages = CostAverages(
+        *(float(values.get(f"loss-{name}", 0)) for name in ("avg-slow", "avg-fast", "var-slow"))
+    )
+    course = vars(Course(progress, progress, interval, warmup_from=warmup_from, averages=averages))
     return SavedRun(**course, identity={}, jit=False, patience=patience)
 
 
@@ -141,7 +145,9 @@ def write_progress(
         "disp-updates": 0,
         "disp-samples": interval.sentences,
         "disp-words": interval.words,
-        **dict.fromkeys(("loss-avg-slow", "loss-avg-fast", "loss-var-slow"), 0),
+        "loss-avg-slow": course.averages.slow,
+        "loss-avg-fast": course.averages.fast,
+        "loss-var-slow": course.averages.variance,
         "gradient-norm-avg": interval.norm,
         **dict.fromkeys(("gradient-norm-var", "log-gradient-norm-avg"), 0),
         "log-gradient-norm-var": 0,

@@ -144,13 +144,14 @@ class Saving:
             keep_same=True,  # scripts compare file times after training has finished
         )
 
-    def give_up(self, course: Course) -> NoReturn:
-        """Raise CgruError because costs are not finite any more."""
+    def give_up(self, course: Course, why: str | None = None) -> NoReturn:
+        """Raise CgruError because costs are not finite any more, or for another reason."""
         kept = f"kept as it was after update {self.updates}" if self.updates else "not written"
         count = course.nan_in_a_row
         what = f"{count} updates in a row were" if count else "the cost after the last update is"
+        why = why or f"{what} not finite"
         raise CgruError(
-            f"{self.folder.model}: {what} not finite (epoch {course.progress.epoch}, update "
+            f"{self.folder.model}: {why} (epoch {course.progress.epoch}, update "
             f"{course.progress.updates}); the model is {kept}; try a lower --learn-rate or "
             "--clip-norm"
         )

@@ -11,6 +11,7 @@ from ...options.train import TrainOptions
 from ...parameters.structure import Structure
 from ...system.typed_json import LATER, dataclass_from_json
 from ...text.vocabulary import Vocabulary
+from .divergence import CostAverages
 from .folder import ADVICE, RunFolder
 from .patience import Patience, SavedPatience
 from .progress import Interval, Progress
@@ -45,6 +46,7 @@ class Course:
     validating: float = field(default=0.0, metadata=LATER)  # seconds of all validations
     # seconds of training after which the next validation keeps to its share of them
     valid_from: float = field(default=0.0, metadata=LATER)
+    averages: CostAverages = field(default_factory=CostAverages, metadata=LATER)
 
     def validated(self, seconds: float, share: float) -> Progress:
         """The progress after a validation that took so many seconds.
@@ -56,6 +58,14 @@ class Course:
         rest = seconds * (1 / share - 1) if share else 0.0
         self.valid_from = self.progress.seconds + rest
         return self.progress
+
+    def diverges(self, cost: float, limits: Sequence[float]) -> str | None:
+        """Why the training diverges, by --throw-on-divergence; cost: that of the last update."""
+        updates = self.progress.updates
+        why = self.averages.divergence(updates, limits) if limits else None
+        if limits:
+            self.averages = self.averages.add(cost, updates, limits)
+        return why
 
     def has_recorded(self, record: Mapping[str, Any]) -> bool:
         """Whether a record of the last update (see `TrainingLog`) was written before the save.

@@ -21,6 +21,16 @@ def test_constant():
     assert rates(scheduled(0.25), "updates", [0, 1, 10**6]) == [0.25] * 3
 
 
+def test_the_rate_of_an_update_may_depend_on_its_words():
+    assert scheduled(0.25).of_update(0.25, 30) == (0.25, 1)
+    assert scheduled(0.25, lr_words_ref=20).of_update(0.25, 30) == (0.375, 1)
+    assert scheduled(0.25, lr_words_ref=60).of_update(0.25, 30) == (0.125, 1)
+    assert scheduled(0.25, mini_batch_words_ref=20).of_update(0.25, 30) == (0.375, 1.5)
+    assert scheduled(0.25, mini_batch_words_ref=60).of_update(0.25, 30) == (0.25, 1)
+    sgd = scheduled(0.25, optimizer="sgd", mini_batch_words_ref=20)
+    assert sgd.of_update(0.25, 30) == (0.25, 1.5)
+
+
 def test_linear_warm_up():
     schedule = scheduled(0.4, lr_warmup="4u")
     assert rates(schedule, "updates", range(6)) == pytest.approx([0, 0.1, 0.2, 0.3, 0.4, 0.4])
