@@ -65,7 +65,9 @@ def settle(o: Fields) -> None:
     if o.take("maxi_batch_sentences") is not None:
         o.values["maxi_batch"] = str(max(1, math.ceil(sentences / max(o.number("mini_batch"), 1))))
     no_debpe = o.take("no_debpe")
-    if codes := o.take("bpe_codes"):  # the source's, first; sub-words of the output are joined
+    if codes := o.take(
+        "bpe_codes"
+    ):  # the source's codes come first; the output's sub-words are joined
         o.values["bpe"] = codes[0]
         o.values.setdefault("join_bpe", not no_debpe)
     if path := o.take("load_weights"):
@@ -73,7 +75,7 @@ def settle(o: Fields) -> None:
 
 
 def _weights(path: str) -> tuple[str, ...]:
-    """A file of weights: one name and number per line, in the order of the models."""
+    """The weights in a file with one name and number per line, in the order of the models."""
     weights = []
     with parsing(path, "not UTF-8"):
         text = read_bytes(path, "file of weights", LARGEST_CONFIGURATION, once=True).decode()

@@ -13,9 +13,9 @@ from .fields import Fields, Given
 from .row import Takes, as_typed
 from .tables import Table, own, table
 
-# Keys that Marian writes into its own files and that are no command-line options.
+# Keys that Marian writes into its files, other than command-line options.
 _OF_THE_FILE = ("version", "relative-paths", "interpolate-env-vars", "config", "dump-config")
-# Options that change no output, and whose values in the programs would slow the decoder down.
+# Options that affect only speed; the programs' values would slow cgru's decoder down.
 OF_SPEED = ("mini-batch", "maxi-batch", "mini-batch-words", "maxi-batch-sort", "workspace")
 _AMUN_KEYS = ("scorers", "source-vocab", "target-vocab")
 _OF_TRAINER = {"version", "cost-type", "valid-metrics"}  # with every other option
@@ -29,11 +29,12 @@ def read(
     *,
     relative: bool,
 ) -> Fields:
-    """The options of configuration files, of which later ones override earlier ones.
+    """The options of configuration files; later files override earlier ones.
 
-    program: the one of --compat; a file that Marian's trainer wrote makes it "marian" if there is
-    none; options: the dataclass of the command's options; relative: whether paths are relative to
-    each file's folder, whatever it says. Raises CgruError, naming file and key, for what is wrong.
+    program: named by --compat; without it, a file that Marian's trainer wrote implies "marian";
+    options: the dataclass of the command's options; relative: whether paths are relative to each
+    file's folder even if the file does not say so. Raises CgruError, naming file and key, for
+    invalid content.
     """
     files = Fields(program=program)
     for file in loaded:
@@ -51,7 +52,7 @@ def read(
 def _by_table(
     file: ConfigFile, command: str, program: str | None, options: type, *, relative: bool
 ) -> Fields:
-    """The options of a file of Marian's or amun's, and cgru's beside them."""
+    """The options of a file of Marian or amun, which may also have options of cgru."""
     path, values = file
     if command != "train":
         values = {key: value for key, value in values.items() if key not in OF_SPEED}

@@ -21,8 +21,9 @@ TRANSLATE = (
     *no_effect("-p N = 5: one process uses all processors"),
 )
 
-# Session 3's rescore_with_lm.py: a language model, its options and vocabulary, that of the
-# translations, the list that translate.py -b wrote, and the file for the best of each sentence.
+# Arguments of rescore_with_lm.py (session 3): a language model, its options and vocabulary, the
+# vocabulary of the translations, the list that translate.py -b wrote, and the output file for the
+# best translation of each sentence.
 RESCORE_ARGUMENTS = "model model_options lm_vocabulary tm_vocabulary n_best output".split()
 RESCORE = (
     *rows("-b --beta X = 1 -> lm_weight, -x -> lm_convex"),
@@ -30,7 +31,7 @@ RESCORE = (
     *refused("-c: a list's characters stand between spaces, and are read as words"),
 )
 
-# Defaults of `nmt.train` that are not those of Nematus' Theano version.
+# Defaults of `nmt.train` that differ from Nematus' Theano version.
 _DEFAULTS = dict(
     one.split("=")
     for one in "dim_word=100 dispFreq=100 clip_c=-1 lrate=0.01 n_words_src=100000 n_words=100000 "
@@ -39,7 +40,7 @@ _DEFAULTS = dict(
 
 
 def train() -> list[Row]:
-    """The keyword arguments of `nmt.train`, as options."""
+    """The keyword arguments of `nmt.train` as rows of options."""
     return [
         dataclasses.replace(one, default=(_DEFAULTS[one.name],)) if one.name in _DEFAULTS else one
         for one in nematus.of_version(nematus.TRAIN, theano=True)
@@ -47,7 +48,7 @@ def train() -> list[Row]:
 
 
 def settle_translation(o: Fields) -> None:
-    """The vocabularies of both sides, and -b, the number of hypotheses of each sentence."""
+    """Set the vocabularies of both sides, and the number of hypotheses per sentence (-b)."""
     settle_vocabularies(o)
     if o.number("n_best_count") > 1:
         o.values |= {"n_best": True, "n_best_size": o.values["n_best_count"]}
@@ -55,7 +56,9 @@ def settle_translation(o: Fields) -> None:
 
 
 def settle_vocabularies(o: Fields) -> None:
-    """One option for the vocabularies of both sides. Raises UsageError."""
+    """Replace the vocabularies of source and target by one option. Raises UsageError if one is
+    missing.
+    """
     sources, target = o.take("source_vocabularies"), o.take("target_vocabulary")
     if sources is None and target is None:
         return
@@ -65,7 +68,7 @@ def settle_vocabularies(o: Fields) -> None:
 
 
 def settle_rescoring(o: Fields) -> None:
-    """The costs that are added, and their weights. Raises UsageError."""
+    """Set the costs to add, and their weights. Raises UsageError for missing arguments."""
     weight, convex = o.number("lm_weight"), o.take("lm_convex")
     vocabulary = o.take("lm_vocabulary")
     if vocabulary is None:

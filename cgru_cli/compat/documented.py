@@ -19,26 +19,26 @@ _COMPARED = "compared with the model, which it describes"
 class Documented(NamedTuple):
     """One option of a program and its counterpart in cgru.
 
-    Of an option without a counterpart, kind says whether it has no effect or is refused, and remark
-    why; of one that is compared with the model there is neither remark nor counterpart.
+    kind says why an option has no counterpart: it has no effect or is refused (remark gives the
+    reason), or it is compared with the model.
     """
 
     flags: tuple[str, ...]
-    default: str  # of the program, as typed
+    default: str  # the program's, as typed
     here: str = ""  # the option of cgru, "" if there is none
     kind: str = ""  # "", "no effect", "refused" or "compared"
     remark: str = ""
 
 
-# Fields that the `settle` functions of tables replace: the options of cgru, and a remark.
+# Fields that `settle` functions of tables replace, with the options of cgru and a remark.
 _REPLACED = {
     "adam_beta1": ("--optimizer-params", ""),
     "adam_beta2": ("--optimizer-params", ""),
     "adam_epsilon": ("--optimizer-params", ""),
-    "bpe_codes": ("--bpe, --join-bpe", "the source's codes alone are needed"),
+    "bpe_codes": ("--bpe, --join-bpe", "only the source's codes are needed"),
     "help": ("--help", ""),
     "version": ("--version", ""),
-    "factors": ("", "has to be the number of --dim_per_factor"),
+    "factors": ("", "must equal the number of values of --dim_per_factor"),
     "layer_normalization_type": ("--normalization-form", ""),
     "learning_schedule": ("--lr-warmup, --lr-decay-inv-sqrt", ""),
     "lm_convex": ("--rerank", ""),
@@ -52,27 +52,27 @@ _REPLACED = {
     "valid_target_dataset": ("--valid-sets", ""),
     "overwrite": ("--keep, --keep-as", "without it, the model of every save is kept"),
     "keep_best": ("", "the best model by each metric is always kept"),
-    "sync_sgd": ("", "all devices always make an update together"),
+    "sync_sgd": ("", "updates are always synchronous"),
     "max_length_crop": ("--max-length", "without it, lines are not cut"),
     "maxi_batch_sentences": ("--maxi-batch", "counted in sentences"),
     "batch_normal_words": ("--lr-words-ref", "with --batch-flexible-lr"),
     "moving_average": ("--exponential-smoothing", ""),
-    "moving_decay": ("--exponential-smoothing", "1 less this factor"),
+    "moving_decay": ("--exponential-smoothing", "1 minus this factor"),
     "n_best_count": ("--n-best, --n-best-size", ""),
     "n_best_list": ("--n-best", "`-t` names the source and the list"),
     "no_debpe": ("--join-bpe", ""),
     "plateau_steps": ("--lr-decay-inv-sqrt", ""),
-    "sentencepiece_alphas": ("", "refused with a `.spm` vocabulary, else without effect"),
-    "skip_cost": ("", "without effect with a beam of 1, else refused"),
+    "sentencepiece_alphas": ("", "refused with a `.spm` vocabulary, otherwise without effect"),
+    "skip_cost": ("", "without effect with a beam of 1, otherwise refused"),
     "source_vocab_sizes": ("--dim-vocabs", ""),
     "source_vocabularies": ("--vocabs", ""),
     "target_vocab_size": ("--dim-vocabs", ""),
     "target_vocabulary": ("--vocabs", ""),
     "tsv": ("--target", "lines of `source TAB target`"),
-    "tsv_fields": ("", "has to be the number of fields that are read"),
-    "use_dropout": ("", "turns the options of dropout on"),
+    "tsv_fields": ("", "must equal the number of fields that cgru reads"),
+    "use_dropout": ("", "enables the dropout options"),
 }
-# Remarks on options of cgru, by the name of the program's option.
+# Remarks on options of cgru, by the program's option.
 _REMARKS = {
     "max-length": "counts the end of the sentence in Marian",
     "maxlen": "counts the end of the sentence in DL4MT and Nematus on Theano",
@@ -82,19 +82,19 @@ _REMARKS = {
 _WITHOUT_EFFECT = {
     "input_types": "an input has one sequence of words per line",
     "maxi_batch_sort": "pairs are sorted by length",
-    "sample_way": "candidates are sampled, as by randomly_sample",
+    "sample_way": "candidates are sampled, as with randomly_sample",
 }
 
 
 def documented(program: str, command: str, options: type) -> Iterator[Documented]:
-    """Every option of a program's command; options: the dataclass of cgru's."""
+    """Describe every option of a program's command. options: the dataclass of cgru's options."""
     theirs = table(program, command)
     for row in theirs.rows if theirs else ():
         yield _documented(row, options)
 
 
 def help_sections(program: str, command: str, options: type) -> dict[str, list[tuple[str, str]]]:
-    """The help of a program's command: by title, its options and what each means in cgru."""
+    """The help of a program's command: its options by section title, with their meaning in cgru."""
     own = {stated.name: stated.summary for stated, _ in statements(options).values()}
     titles = {"": "Options", "compared": "Options", "no effect": "Without effect"}
     sections: dict[str, list[tuple[str, str]]] = {"Options": [], "Without effect": []}

@@ -1,4 +1,4 @@
-"""The fields that a program's options set, while they become options of cgru."""
+"""The values that a program's options set, during their translation into options of cgru."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ class Given(NamedTuple):
 
 @dataclass
 class Fields(Settings):
-    """Settings by field, as typed; a `settle` function replaces fields that cgru does not have.
+    """Option values by field, as typed; a `settle` function replaces fields that cgru lacks.
 
-    program: the one of --compat, or the writer of a configuration file; checked: descriptions of
-    the model, by Marian's names; written: the values of options as typed, by the program's names.
+    program: named by --compat, or the program that wrote a configuration file; checked: properties
+    of the model to compare, by Marian's names; written: the options' values as typed, by the
+    program's names.
     """
 
     native = False
@@ -39,7 +40,9 @@ class Fields(Settings):
     written: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def add(self, options: Iterable[Given], theirs: Table, *, from_file: bool = False) -> None:
-        """Add options. Raises UsageError (CgruError, of a file) for what cannot be honoured."""
+        """Add options. Raises UsageError (CgruError for a file) for an option that cgru cannot
+        honour.
+        """
         error, bad = (CgruError, CgruError) if from_file else (UsageError, BadValue)
         aliased: list[Given] = []
         for one in options:
@@ -56,14 +59,14 @@ class Fields(Settings):
                 continue
             is_default = bool(row.default) and tuple(values) == row.default
             if is_default and (from_file or isinstance(meant, Refused)):
-                continue  # it asks for nothing; Marian writes every option into its files
+                continue  # no effect: Marian writes every option into its files
             if isinstance(meant, Alias):
                 if is_true(row.typed(values)):
                     aliased += (Given(r, origin, v) for r, v in theirs.stands_for(row))
             elif isinstance(meant, Checked):
                 self.checked[meant.name] = tuple(values) or ("true",)
             elif values and row.takes is Takes.SWITCH and is_true(values) == is_true(row.default):
-                continue  # it asks for nothing
+                continue  # the default, without effect
             elif isinstance(meant, NoEffect):
                 self.notes.append((origin, meant.reason))
             elif isinstance(meant, Refused):
@@ -86,7 +89,7 @@ class Fields(Settings):
         elif name == "after" and before is not None and self.program == "marian":
             value = f"{before},{value}"
         elif isinstance(before, bool) and self.origins[name] != given.origin:
-            value = value or before  # two switches with one meaning here
+            value = value or before  # two switches with the same meaning in cgru
         elif before not in (None, value) and self.origins[name] != given.origin:
             raise UsageError(
                 f"{self.origins[name]} {before} and {given.origin} {value} are the same option"
@@ -107,11 +110,13 @@ class Fields(Settings):
         return self.values.pop(name, None)
 
     def number(self, name: str) -> float:
-        """A field's number, the last of several; 0 if it has none. Raises as `numbers` does."""
+        """A field's number, the last if there are several; 0 if there is none. Raises as `numbers`
+        does.
+        """
         return (self.numbers(name) or (0.0,))[-1]
 
     def whole(self, name: str) -> int:
-        """Remove a field and return its whole number; 0 if it has none."""
+        """Remove a field and return its value as an integer; 0 if it has none."""
         number = int(self.number(name))
         self.take(name)
         return number
@@ -133,7 +138,7 @@ class Fields(Settings):
         return tuple(numbers)
 
     def drop_default(self, name: str) -> None:
-        """Leave a field to cgru's default, unless it was set."""
+        """Use cgru's default for a field that was not given."""
         if name not in self.given:
             self.values.pop(name, None)
 
@@ -142,7 +147,9 @@ class Fields(Settings):
         self.notes.append((origin, reason))
 
     def replace(self, name: str, value: Any, *, by: str) -> None:
-        """Set a field as the option of another field, which is removed, asks for."""
+        """Set a field in place of another one, `by`, which is removed; it inherits that one's
+        origin.
+        """
         self.take(by)
         self.values[name] = value
         if by in self.origins:

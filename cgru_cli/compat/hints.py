@@ -25,10 +25,10 @@ OWNERS = {
 
 
 def advice(message: str, unknown: str, command: str, words: Sequence[str], options: type) -> str:
-    """An error in a command line, with what to write instead or which program to name.
+    """An error message with a correction of the command line, or the program to name with --compat.
 
-    message: the error of the line as one of cgru; unknown: the option that cgru does not have, ""
-    if there is none.
+    message: the error when the line is read as cgru's; unknown: the option that cgru lacks, "" if
+    there is none.
     """
     if here := named_here(unknown, command, words):
         return here
@@ -50,7 +50,7 @@ def advice(message: str, unknown: str, command: str, words: Sequence[str], optio
 
 
 def _of_unknown(typed: str, command: str, words: Sequence[str], options: type) -> str:
-    """A hint about an option that is not cgru's; "" if no program has it."""
+    """A hint about an option that cgru lacks; "" if no program has it."""
     said: dict[str, list[str]] = {}
     for program in PROGRAMS:
         theirs = table(program, command)
@@ -69,7 +69,7 @@ def _of_unknown(typed: str, command: str, words: Sequence[str], options: type) -
 
 
 def _of_known(message: str, command: str, words: Sequence[str], options: type) -> str:
-    """The end of a message about an option that may be another program's; "" otherwise."""
+    """A hint that an option may be another program's; "" otherwise."""
     typed = message.partition(" ")[0]
     known = {
         name: field
@@ -97,7 +97,7 @@ def _of_known(message: str, command: str, words: Sequence[str], options: type) -
 
 
 def _means_another(row: Row, values: tuple[str, ...], field: str) -> bool:
-    """Whether a program understands the values differently from how cgru reads them for a field."""
+    """Whether a program interprets these values of a field differently from cgru."""
     try:
         meant = row.understand(values) if values else Refused("")
     except (ValueError, IndexError):
@@ -135,7 +135,7 @@ def _instead(theirs: Table, row: Row, typed: str, words: Sequence[str], options:
 
 
 def _written(name: str, value: Any) -> str:
-    """An option of cgru as it is typed; "" for a switch that is off."""
+    """An option of cgru as typed on a command line; "" for a switch that is off."""
     if isinstance(value, bool):
         return name if value else ""
     values = value if isinstance(value, tuple) else (value,)
@@ -143,7 +143,7 @@ def _written(name: str, value: Any) -> str:
 
 
 def _values(row: Row, typed: str, words: Sequence[str]) -> tuple[str, ...]:
-    """The values that follow an option in a line."""
+    """The values that follow an option on the command line."""
     for place, word in enumerate(words):
         name, equals, attached = word.partition("=")
         if name == typed and equals:

@@ -1,7 +1,7 @@
-"""Marian's options that all its programs have: general ones, and those of the model.
+"""Marian's options that all its programs share: general options, and those of the model.
 
-Names, values and defaults are those of version 1.12 (`marian --help`, `marian-decoder --help`,
-`marian-scorer --help`), and of earlier versions.
+Names, values and defaults follow version 1.12 (`marian --help`, `marian-decoder --help`,
+`marian-scorer --help`) and earlier versions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ QUIET_LEVELS = ("warn", "err", "error", "critical", "off")
 
 
 def log_level(values: tuple[str, ...]) -> Values | NoEffect:
-    """Marian's levels above `info` leave out what --quiet leaves out."""
+    """Marian's levels above `info` act like --quiet."""
     if values[-1] in QUIET_LEVELS:
         return {"quiet": True}
     return NoEffect("all messages are always shown")
@@ -28,7 +28,7 @@ GENERAL = (
     *rows("-h --help, --version, -c --config FILE..., --log FILE, --quiet, --seed N = 0"),
     row("--log-level X = info", Option("quiet", log_level)),
     *rows("--interpolate-env-vars, --relative-paths, --dump-config [full]"),
-    *refused("--authors, --cite, --build-info [basic]: it describes Marian itself"),
+    *refused("--authors, --cite, --build-info [basic]: it prints facts about Marian itself"),
     *no_effect(
         """
         --log-time-zone X: times in logs are those of this machine
@@ -37,7 +37,7 @@ GENERAL = (
     ),
 )
 
-# Marian's types; those of cgru are understood in the same place.
+# Marian's model types, then cgru's, which are accepted too.
 TYPES = {name: name for name in "amun nematus s2s lm cgru rnnsearch encdec seq2seq".split()}
 CELLS = {"gru": "gru", "gru-nematus": "gru", "lstm": "lstm", "tanh": "tanh", "relu": "relu"}
 ENCODERS = {name: name for name in "bidirectional bi-unidirectional alternating".split()}
@@ -59,7 +59,7 @@ BEST_DEEP = Alias(
     """
 )
 
-# Options that describe the model: its structure in training, else compared with the model.
+# Options that describe the model: in training its structure, otherwise compared with the model.
 STRUCTURE = (
     row("--type X = amun", one_of("type", TYPES, "cgru has no such recurrent model")),
     row(
@@ -139,7 +139,7 @@ OTHER_MODELS = (
 
 
 def device(values: tuple[str, ...]) -> Values | NoEffect:
-    """The first of Marian's GPU numbers, for a command that computes on one device."""
+    """The first of Marian's GPU numbers, for a command that uses one device."""
     if len(values) > 1 or values[-1] == "all":
         return NoEffect("one device computes")
     if values[-1] == "0":
@@ -148,10 +148,10 @@ def device(values: tuple[str, ...]) -> Values | NoEffect:
 
 
 def cpu_threads(values: tuple[str, ...]) -> Values | NoEffect:
-    """Marian's threads work side by side; 0 stands for a GPU."""
+    """The number of threads, which Marian runs in parallel; 0 stands for a GPU."""
     return {"cpu_threads": values[-1]} if values[-1] != "0" else NoEffect(DEVICES)
 
 
 def precision(values: tuple[str, ...]) -> Values:
-    """The first of Marian's values is the data type of matrix products."""
+    """The data type of matrix products: the first of Marian's values."""
     return {"precision": values[0]}

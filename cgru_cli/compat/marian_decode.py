@@ -1,4 +1,4 @@
-"""Marian's options of `marian-decoder` and `marian-scorer` (version 1.12 and older)."""
+"""The options of `marian-decoder` and `marian-scorer` (version 1.12 and older)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .rows import always, computed, counts_eos, no_effect, refused, row, rows, s
 
 QUANTISED = "use --precision int8, which quantises a float32 model at the start"
 TYPES = "products are float32, bfloat16 or int8, as --precision says"
-UNCUT = str(10**6)  # words: longer than any line
+UNCUT = str(10**6)  # in words; longer than any line
 
 
 def _half(values: tuple[str, ...]) -> Values | Refused:
@@ -31,10 +31,10 @@ def _summary(value: str) -> str:
 
 
 def _sampling(values: tuple[str, ...]) -> Values:
-    """Kind, number and temperature; Marian has defaults for the number."""
+    """Kind, number and temperature of sampling, with Marian's defaults for the number."""
     kind, *numbers = values
     default = {"topk": "10", "nucleus": "0.9", "epsilon": "0.02"}.get(kind)
-    if kind in ("0", "1"):  # a switch in earlier versions
+    if kind in ("0", "1"):  # earlier versions have a switch
         return {"output_sampling": "full"} if kind == "1" else {}
     return {"output_sampling": " ".join([kind, *(numbers or filter(None, [default]))])}
 
@@ -55,7 +55,7 @@ _COMMON = (
     *OTHER_MODELS,
     *no_effect(
         """
-        --data-threads N = 8: one thread reads ahead
+        --data-threads N = 8: one thread reads in advance
         --num-devices N = 0 (earlier): --device chooses; a GPU if there is one, else the CPU
         --mini-batch-words N = 0: --workspace keeps batches to the memory
         --clip-gemm X = 0 (earlier): cgru does not clip products
@@ -119,7 +119,7 @@ SCORER = (
 
 
 def settle_decoder(o: Fields) -> None:
-    """Replace options that `cgru translate` lacks. Raises UsageError for what it cannot do."""
+    """Replace options that `cgru translate` lacks. Raises UsageError for unsupported features."""
     settle_workspace(o)
     if o.take("skip_cost"):
         if str(o.values.get("beam_size")) != "1":
@@ -137,14 +137,14 @@ def settle_decoder(o: Fields) -> None:
         )
     inputs = o.values.get("input", ())
     prefixes = o.values.get("force_decode") and len(inputs) == 2 and not o.values.get("tsv")
-    if o.program and len(inputs) > 1 and not prefixes:  # prefixes are in a second file
+    if o.program and len(inputs) > 1 and not prefixes:  # the prefixes are in a second file
         raise UsageError(
             f"--input {' '.join(inputs)}: cgru has no models that read several sources"
         )
 
 
 def settle_length(o: Fields) -> None:
-    """Marian cuts lines with --max-length-crop alone."""
+    """Drop --max-length without --max-length-crop, as Marian cuts lines only with both."""
     if o.take("max_length_crop") or o.program is None:
         if o.program and "max_length" not in o.given:
             o.values["max_length"] = "999"
@@ -154,14 +154,14 @@ def settle_length(o: Fields) -> None:
 
 
 def settle_workspace(o: Fields) -> None:
-    """A negative workspace means all memory except that much."""
+    """Drop a negative workspace, which means all memory except that much."""
     if o.program and str(o.values.get("workspace", "")).startswith("-"):
         o.take("workspace")
         o.note("--workspace", "memory is taken as it is needed")
 
 
 def settle_scorer(o: Fields) -> None:
-    """Replace options that `cgru score` does not have. Raises UsageError."""
+    """Replace options that `cgru score` lacks. Raises UsageError for unsupported features."""
     settle_workspace(o)
     targets = tuple("-" if name == "stdin" else name for name in o.values.get("target") or ())
     if targets:

@@ -1,4 +1,4 @@
-"""Marian's options of training and validation (`marian --help`, version 1.12 and older)."""
+"""Marian's options for training and validation (`marian --help`, version 1.12 and older)."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def _frozen(pattern: str) -> Option:
 
 
 def _inverse_sqrt(values: tuple[str, ...]) -> Values | Refused:
-    """The second value says where the decay begins; the first one if it is not given."""
+    """Period and start of the decay; the start is the second value, by default the first."""
     if len(values) > 2:
         return Refused("two values are expected at most")
     return dict(zip(("lr_decay_inv_sqrt", "lr_decay_inv_sqrt_start"), values, strict=False))
 
 
 def _shuffle(values: tuple[str, ...]) -> Values | Refused:
-    """--shuffle: pairs and batches, batches only, or nothing."""
+    """The meaning of --shuffle: shuffle pairs and batches, batches only, or nothing."""
     if values[-1] not in ("data", "batches", "none"):
         return Refused(f"{values[-1]}: data, batches or none is expected")
     batches = {"shuffle_batches": True} if values[-1] == "batches" else {}
@@ -50,7 +50,7 @@ def _shuffle(values: tuple[str, ...]) -> Values | Refused:
 
 
 def _devices(values: tuple[str, ...]) -> Values | NoEffect:
-    """GPU numbers; () for the first only, Marian's default, where training runs anyway."""
+    """GPU numbers; () for Marian's default, the first GPU only, where training runs anyway."""
     if values == ("all",):
         return NoEffect("all GPUs train together unless --device names one")
     return {"devices": values} if len(values) > 1 or values[0] != "0" else {}
@@ -181,10 +181,10 @@ ROWS = (
         """
     ),
 )
-# not options of Marian
+# options that Marian lacks
 DEFAULTS = {"init": "glorot", "cost_type": "ce-sum", "disp_translations": True}
 
-# Options that Marian's type amun has in one form only.
+# Options with a single permitted value for Marian's type amun.
 _AMUN = {
     "enc_depth": "1",
     "enc_cell_depth": "1",
@@ -197,13 +197,13 @@ _AMUN = {
 
 
 def settle(o: Fields) -> None:
-    """Replace options that cgru's trainer does not have.
+    """Replace options that cgru's trainer lacks.
 
-    Raises UsageError where options contradict each other or cgru cannot do what they ask.
+    Raises UsageError if options contradict each other or ask for a feature that cgru lacks.
     """
     average, decay = o.take("moving_average"), o.number("moving_decay") or 0.999
     o.take("moving_decay")
-    if average:  # before version 1.2; the factor is that of the earlier weights
+    if average:  # before version 1.2, whose factor multiplies the earlier averages
         o.values["exponential_smoothing"] = f"{1 - decay:.12g}"
     if o.values.get("optimizer") == "adagrad" and o.values.get("optimizer_params") and o.program:
         o.values["optimizer_params"] = ("0", o.values["optimizer_params"][0])  # epsilon alone
@@ -211,7 +211,7 @@ def settle(o: Fields) -> None:
         o.values["lr_words_ref"] = words
     _segmentations(o)
     settle_training(o)
-    if o.program is None:  # some of Marian's options, in a file; not its defaults
+    if o.program is None:  # a file has some of Marian's options, without its defaults
         return
     _batches(o)
     if o.values.get("tsv") and not o.values.get("train_sets"):
@@ -236,7 +236,7 @@ def settle(o: Fields) -> None:
 
 
 def settle_training(o: Fields) -> None:
-    """Remove defaults, of any program, that have no effect here; name the models that it keeps."""
+    """Remove any program's defaults without effect here, and name the models to keep."""
     overwrite = o.take("overwrite")
     if o.program and not overwrite and o.values.get("keep") != "0":
         o.values.setdefault("keep", str(EVERY))
@@ -248,7 +248,7 @@ def settle_training(o: Fields) -> None:
     if o.values.get("pretrained_model") or o.values.get("prior_model"):
         for name, (flag, _) in statements(ModelOptions).items():
             if flag.group in ("Model", "Initialisation"):
-                o.drop_default(name)  # as that model has it
+                o.drop_default(name)  # the pretrained model determines it
 
 
 def _batches(o: Fields) -> None:
@@ -265,7 +265,7 @@ def _batches(o: Fields) -> None:
         if "optimizer_delay" in o.given:
             o.note("--optimizer-delay", "--mini-batch is the size of an update, as in Marian 1.12")
         o.take("optimizer_delay")
-    elif delay > 0:  # parts of an update, and the memory of each
+    elif delay > 0:  # the number of parts of an update, and the memory of each part
         parts = math.ceil(delay)
         o.values["optimizer_delay"] = str(parts)
         if parts != delay:
@@ -273,7 +273,7 @@ def _batches(o: Fields) -> None:
 
 
 def _vocabularies(o: Fields) -> None:
-    """Numbers of words: missing ones are 0, and a file named twice has one number."""
+    """Set the vocabulary sizes: missing ones are 0, and a file named twice has one size."""
     files, numbers = o.values.get("vocabularies", ()), o.numbers("dim_vocabs")
     if not any(numbers):
         o.drop_default("dim_vocabs")
@@ -285,7 +285,7 @@ def _vocabularies(o: Fields) -> None:
 
 
 def _segmentations(o: Fields) -> None:
-    """Options for text that SentencePiece splits, and nothing else."""
+    """Drop options for SentencePiece if no vocabulary is a SentencePiece model."""
     files = o.values.get("vocabularies", ())
     varied = any(o.numbers("sentencepiece_alphas"))
     alphas = o.take("sentencepiece_alphas")

@@ -30,7 +30,7 @@ NO_OPTIMIZER = "cgru has no such optimizer"
 
 
 def _reload(values: tuple[str, ...]) -> Values:
-    """Theano's flag and TensorFlow's `latest_checkpoint` resume MODEL, if there is one."""
+    """Resume MODEL if it exists, for Theano's flag and TensorFlow's `latest_checkpoint`."""
     if values[-1] in ("latest_checkpoint", "true"):
         return {"no_reload": False}
     return {"pretrained_model": values[-1]}
@@ -44,7 +44,7 @@ def _loss(values: tuple[str, ...]) -> Values | Refused:
 
 
 def _unit(deep: bool = False) -> Conversion:
-    """Theano's recurrent layers."""
+    """Check the recurrent layer named by the Theano version."""
 
     def convert(values: tuple[str, ...]) -> Refused | NoEffect:
         name = values[-1]
@@ -175,29 +175,29 @@ TRAIN = (
         """
     ),
 )
-# Settings of the trainer that are not options.
+# Fixed settings of the trainer, which its options cannot change.
 DEFAULTS = {
     "init": "nematus",
     "valid_metrics": ("cross-entropy",),
     "normalize": "0",
     "cost_type": "ce-mean",
-    "no_reload": True,  # unless --reload asks for the earlier training
+    "no_reload": True,  # unless --reload resumes the earlier training
 }
 
 _EXTERNAL = row("--external_validation_script FILE", "external_validation_script")
 
 
 def of_version(both: Iterable[Row], *, theano: bool) -> list[Row]:
-    """The rows, with the defaults of one version."""
+    """The rows of both versions, with the defaults of one."""
     chosen = []
     for one in both:
         text = " ".join(one.default)
         if "|" in text:
             default = text.split("|")[0 if theano else 1].strip()
             one = dataclasses.replace(one, default=(default,) if default else ())
-        if theano and "--valid_script" in one.flags:  # Nematus-TF alone gives it a file
+        if theano and "--valid_script" in one.flags:  # only Nematus-TF passes a file to the script
             one = _EXTERNAL
-        if theano and "--maxlen" in one.flags:  # pairs have to be shorter
+        if theano and "--maxlen" in one.flags:  # its limit includes EOS
             one = dataclasses.replace(one, meaning=counts_eos("max_length"))
         chosen.append(one)
     return chosen
@@ -211,7 +211,7 @@ def settle_training_of_theano(o: Fields) -> None:
                 o.note(f"--{rate}", "there is no dropout without --use_dropout")
             o.take(rate)
     name = o.values.get("optimizer")
-    if name in ("adadelta", "rmsprop"):  # which know no learning rate
+    if name in ("adadelta", "rmsprop"):  # they ignore the learning rate
         if "learn_rate" in o.given:
             o.note("--lrate", f"{name} of Nematus and DL4MT has a rate of its own")
         rms = ("0.95", "0.9", "1e-4", "1")  # rho, momentum, epsilon, centred
@@ -251,14 +251,14 @@ def _settle_both(o: Fields) -> None:
         o.values["normalization_form"] = "rms"
     o.take("layer_normalization_type")
     if o.values.get("type", "cgru") != "cgru":
-        o.drop_default("dec_cell_base_depth")  # it is that of the conditional GRU
+        o.drop_default("dec_cell_base_depth")  # the default of the conditional GRU
     if o.take("sample_way") == "beam_search" and o.values.get("objective") == "mrt":
         o.note("--sample_way beam_search", "samples are drawn, as by randomly_sample")
     settle_training(o)
 
 
 def _files_of_each_side(o: Fields, name: str, source: str, target: str) -> None:
-    """Source and target, which may also be named together."""
+    """Join the source and target files, which may also be named together."""
     sides = {side: o.values[side] for side in (source, target) if o.values.get(side)}
     if not sides:
         return
@@ -275,11 +275,11 @@ def _files_of_each_side(o: Fields, name: str, source: str, target: str) -> None:
 
 
 def _vocabularies(o: Fields) -> None:
-    """Numbers of words of each side, and of factors."""
+    """Join the vocabulary sizes of source and target, and check the number of factors."""
     sources, target = o.numbers("source_vocab_sizes"), o.number("target_vocab_size")
     o.take("source_vocab_sizes")
     o.take("target_vocab_size")
-    if o.values.get("type") == "lm":  # it reads what it writes
+    if o.values.get("type") == "lm":  # a language model has one vocabulary
         numbers = [target]
     else:
         count = max(len(o.values.get("vocabularies", ())) - 1, 1)
@@ -293,7 +293,7 @@ def _vocabularies(o: Fields) -> None:
 
 
 def _schedule(o: Fields) -> None:
-    """The schedules in Marian's words."""
+    """Replace the schedule by the equivalent options of Marian."""
     schedule, plateau = o.take("learning_schedule"), o.whole("plateau_steps")
     if schedule == "constant":
         if "lr_warmup" in o.given or "plateau_steps" in o.given:

@@ -1,4 +1,4 @@
-"""Nematus' options of `translate.py`, `score.py` and `rescore.py`, of both versions."""
+"""The options of Nematus' `translate.py`, `score.py` and `rescore.py`, in both versions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ SCORE = (
 
 
 def settle_translation(o: Fields) -> None:
-    """The strategy as an option of sampling. Raises UsageError."""
+    """Replace the strategy by --output-sampling. Raises UsageError for contradicting options."""
     temperature = o.take("sampling_temperature")
     if o.values.get("translation_strategy") == "sampling":
         asked = f"full {temperature or '1.0'}"
@@ -60,13 +60,13 @@ def settle_translation(o: Fields) -> None:
 
 
 def settle_translation_of_tensorflow(o: Fields) -> None:
-    """The options of both versions, with the names that Nematus-TF gives to models."""
+    """Replace the options of both versions, and look for models under Nematus-TF's names."""
     settle_translation(o)
     settle_models(o)
 
 
 def settle_models(o: Fields) -> None:
-    """Models under the names that Nematus-TF gives them, if cgru trained them."""
+    """Find models that cgru trained under the names that Nematus-TF would give them."""
     models = o.values.get("model") or ()
     models = (models,) if isinstance(models, str) else models
     o.values["model"] = tuple(_as_saved_here(model) for model in models)

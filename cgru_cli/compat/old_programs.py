@@ -1,7 +1,7 @@
 """`cgru old-programs`: files named like the programs of Marian, Nematus and DL4MT, which run cgru.
 
 `programs/` has the list of programs and their texts. The Python programs run under Python 2 and 3,
-whichever a script starts them with, and start the Python that has `cgru`.
+and start the Python interpreter that has `cgru`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..system.terminal import tell
 INTERPRETER = (sys.executable, "-P", "-m", "cgru_cli")
 
 _MARK = "written by `cgru old-programs`"
-_LONGEST_SHEBANG = 120  # characters that every kernel reads
+_LONGEST_SHEBANG = 120  # the longest first line that every kernel reads
 _TEMPLATES = Path(__file__).with_name("programs")
 _TRAINERS = ("nmt.py", "lm.py")
 _PACKAGES = ("nematus", "nematus-tf/nematus")  # as in `from nematus.nmt import train`
@@ -35,10 +35,10 @@ def programs() -> dict[str, list[str]]:
 
 
 def run(folder: str, options: OldProgramsOptions) -> None:
-    """Write all programs below the folder, which is made if need be.
+    """Write all programs below the folder, and create it if needed.
 
-    Raises CgruError for a file that this command did not write, before it writes anything, and
-    for files and folders that cannot be written.
+    Raises CgruError before writing anything if another file is in the way, and for files and
+    folders that cannot be written.
     """
     texts = {path: _text(path, command) for path, command in programs().items()}
     packages = {f"{package}/__init__.py": f'"""Nematus; {_MARK}."""\n' for package in _PACKAGES}
@@ -53,7 +53,9 @@ def run(folder: str, options: OldProgramsOptions) -> None:
 
 
 def _text(path: str, command: list[str]) -> str:
-    """The file of a program. path: relative to the folder; command: cgru's, with its options."""
+    """The content of a program's file. path: relative to the folder; command: the cgru command,
+    with its options.
+    """
     name = path.rpartition("/")[2]
     if name.endswith(".py"):
         template = "trainer.py.in" if name in _TRAINERS else "program.py.in"
@@ -75,7 +77,7 @@ def _text(path: str, command: list[str]) -> str:
 
 
 def _check_own(path: Path) -> None:
-    """Raise CgruError if there is a file that this command did not write."""
+    """Raise CgruError if the file exists and was not written by this command."""
     if not path.exists():
         return
     with reading(path):
@@ -91,4 +93,4 @@ def _write(path: Path, text: str, *, executable: bool) -> None:
         file.write(text.encode("utf-8"))
     if executable:
         mode = path.stat().st_mode
-        path.chmod(mode | (mode & 0o444) >> 2)  # everyone who may read it may execute it
+        path.chmod(mode | (mode & 0o444) >> 2)  # grant execution to everyone who may read it

@@ -1,4 +1,6 @@
-"""The options of a command line or a file in the names of their program, as it dumps them."""
+"""The options of a command line or file under their program's names, as its --dump-config prints
+them.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,10 @@ from .row import Alias, Row, Takes, is_true
 from .tables import Table
 
 _OF_THE_LINE = ("help", "version", "config", "dump-config")
-_REPLACED = ("task", "fp16-fallback-to-fp32")  # by other options before Marian writes its own files
+_REPLACED = (
+    "task",
+    "fp16-fallback-to-fp32",
+)  # Marian replaces these by other options before it writes its files
 
 
 def in_own_names(
@@ -18,8 +23,8 @@ def in_own_names(
 ) -> dict[str, str | tuple[str, ...]]:
     """Options by name, with the values that the program would print.
 
-    given: the values of options, as typed. form: those given (minimal), with aliases replaced by
-    their options (expand); those and the defaults (full), and again without aliases (saved).
+    given: the options' values, as typed. form: only the given ones (minimal), with aliases replaced
+    by their options (expand), with all defaults (full), with defaults and without aliases (saved).
     """
     given = dict(given)
     aliases = [row for row in theirs.rows if isinstance(row.meaning, Alias)]

@@ -1,4 +1,4 @@
-"""A command line parsed as a program's own parser does it: options with their values."""
+"""Parse a command line as a program's own parser does: options with their values."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def parse(theirs: Table, arguments: Sequence[str], options: type) -> Arguments:
 
 @dataclass(frozen=True)
 class _Tables:
-    """The options of a program, and cgru's for those that it does not have."""
+    """The options of a program, and cgru's options that the program lacks."""
 
     theirs: Table
     own: Table
@@ -63,7 +63,7 @@ class _Tables:
 def _options_in(
     argument: str, pending: list[str], tables: _Tables, unknown: list[str]
 ) -> Iterator[Given]:
-    """The option that an argument is, or the short ones that it bundles, with their values."""
+    """The option in an argument, or several bundled short options, with their values."""
     name, equals, attached = argument.partition("=")
     if known := tables.find(name):
         yield _with_values(*known, name, [attached] if equals else [], pending)
@@ -83,9 +83,9 @@ def _options_in(
 
 
 def _with_values(table: Table, row: Row, flag: str, values: list[str], pending: list[str]) -> Given:
-    """An option with its values, attached to it or taken from what follows it.
+    """An option with its values, which are attached or follow it.
 
-    Raises UsageError where one is needed and none follows, and for a value of a plain switch.
+    Raises UsageError for a missing value, and for a switch with a value.
     """
     following = pending[0] if pending else ""
     if row.takes is Takes.SWITCH:
@@ -99,7 +99,9 @@ def _with_values(table: Table, row: Row, flag: str, values: list[str], pending: 
     while pending and (not values or row.takes is Takes.MANY) and not is_flag(pending[0]):
         values.append(pending.pop(0))
     if not values and row.takes is Takes.ONE and set("= ") & set(following):
-        values = [pending.pop(0)]  # options of another program: --sentencepiece-options --threads=1
+        values = [
+            pending.pop(0)
+        ]  # the value may be options of another program: --sentencepiece-options --threads=1
     if not values and not row.implied:
         what = f" is expected, and {following} is an option" if following else ""
         raise LacksValue(f"{flag} lacks its value: {flag} {row.value_name}{what}")

@@ -11,7 +11,7 @@ from typing import Any
 class Takes(Enum):
     """How many values an option takes."""
 
-    SWITCH = "none"  # true or false, where the program's switches may have values
+    SWITCH = "none"  # its value, true or false, is optional in some programs
     OPTIONAL = "one or none"
     ONE = "one"
     MANY = "one or several"
@@ -26,7 +26,7 @@ class NoEffect:
 
 @dataclass(frozen=True)
 class Refused:
-    """An option that asks for something cgru does not have; the reason is the error message."""
+    """An option for a feature that cgru lacks; the reason is the error message."""
 
     reason: str
 
@@ -40,22 +40,21 @@ class Checked:
 
 @dataclass(frozen=True)
 class Alias:
-    """Stands for other options of the program, a comma between them, unless they are given."""
+    """An option that sets other, comma-separated options of the program unless they are given."""
 
     options: str
 
 
-Values = dict[str, Any]  # by field of the options: text, a tuple of texts, or a bool
+Values = dict[str, Any]  # by field of cgru's options: a string, a tuple of strings, or a bool
 Conversion = Callable[[tuple[str, ...]], "Values | NoEffect | Refused"]
 
 
 @dataclass(frozen=True)
 class Option:
-    """An option of cgru: its field, and the conversion of the values, if there is one.
+    """A counterpart in cgru: the field of its options, and an optional conversion of the values.
 
-    A conversion takes the values as typed ("true" or "false" of a switch); it may also say that
-    they have no effect or are refused. A field that cgru does not have is replaced by the program's
-    `settle` function.
+    A conversion takes the values as typed ("true" or "false" for a switch), and may also return
+    `NoEffect` or `Refused`. The program's `settle` function replaces fields that cgru lacks.
     """
 
     field: str
@@ -69,9 +68,10 @@ Meaning = Option | Checked | NoEffect | Refused | Alias
 class Row:
     """One option of a program.
 
-    default: as typed, () where the program has none; implied: the values of the option given
-    without any; paths: whether its values are paths (only_first: the first of several); value_name:
-    the placeholder for its values in messages; earlier: whether only earlier versions have it.
+    default: as typed, () if the program has none; implied: the values that the option has when it
+    is given without any; paths: whether its values are paths (only_first: just the first of
+    several); value_name: the placeholder for its values in messages; earlier: whether only earlier
+    versions have it.
     """
 
     flags: tuple[str, ...]
@@ -91,17 +91,17 @@ class Row:
         return long.lstrip("-")
 
     def is_path(self, place: int) -> bool:
-        """Whether the value at this place, from 0, is the name of a file."""
+        """Whether the value at this index is a path."""
         return self.paths and (place == 0 or not self.only_first)
 
     def typed(self, values: Sequence[str]) -> tuple[str, ...]:
-        """The values, those implied where there are none."""
+        """The given values, or the implied ones if there are none."""
         return tuple(values) or self.implied or (("true",) if self.takes is Takes.SWITCH else ())
 
     def understand(self, values: Sequence[str]) -> Values | NoEffect | Refused | Checked | Alias:
-        """The fields of cgru's options that these values, as typed, set, or why they set none.
+        """The fields of cgru's options that these values set, or the reason why they set none.
 
-        Raises ValueError for a value of a switch that is neither true nor false.
+        Raises ValueError for a switch whose value is neither true nor false.
         """
         given = self.typed(values)
         is_switch = self.takes is Takes.SWITCH

@@ -2,9 +2,9 @@
 
 A table writes a row as a line of the program's help, `-b --beam-size N = 12`: names, a placeholder,
 and the default. `N...` takes several values; `[1]` one or none, 1 by default; a switch has no
-placeholder; FILE is a path; `(earlier)` at the end marks an option that the program's last version
-lacks. Options without effect and those that are refused stand in lines with the reason:
-`--data-threads N = 8: one thread reads ahead`.
+placeholder; FILE is a path; `(earlier)` at the end marks an option that the last version of the
+program lacks. Lines of options without effect, or of refused ones, end with the reason:
+`--data-threads N = 8: one thread reads in advance`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from .row import Meaning, NoEffect, Option, Refused, Row, Takes, Values, is_true
 
 
 def row(text: str, meaning: str | Meaning, *, only_first: bool = False) -> Row:
-    """A row from its line in the program's help; meaning: a field of the options, or a result."""
+    """A row from its line in the program's help. meaning: a field of cgru's options, or a
+    result.
+    """
     head, _, default = text.removesuffix(" (earlier)").partition(" = ")
     words = head.split(" ")
     flags = tuple(word for word in words if word.startswith("-"))
@@ -43,14 +45,15 @@ def row(text: str, meaning: str | Meaning, *, only_first: bool = False) -> Row:
 
 
 def each(text: str) -> list[str]:
-    """The parts of a text that has a comma between them."""
+    """The comma-separated parts of a text."""
     return " ".join(text.split()).split(", ")
 
 
 def rows(text: str) -> list[Row]:
-    """Rows, a comma between them: `--dim-emb N = 512` has the field dim_emb of cgru's options.
+    """Rows from comma-separated lines: `--dim-emb N = 512` sets the field dim_emb of cgru's
+    options.
 
-    `--dropout-rnn P = 0 -> dropout_hidden` names another field.
+    `--dropout-rnn P = 0 -> dropout_hidden` names a different field.
     """
     found = []
     for one in each(text):
@@ -61,9 +64,9 @@ def rows(text: str) -> list[Row]:
 
 
 def _by_reason(text: str) -> Iterator[tuple[str, str]]:
-    """Each option and its reason, of lines `--one N = 0, --two: reason`.
+    """Each option and its reason, from lines such as `--one N = 0, --two: reason`.
 
-    A line that ends with a comma or a colon continues.
+    A line that ends with a comma or a colon continues on the next line.
     """
     for line in re.sub(r"(?<=[,:])\n\s*", " ", text.strip()).splitlines():
         options, _, reason = line.strip().partition(": ")
@@ -72,17 +75,17 @@ def _by_reason(text: str) -> Iterator[tuple[str, str]]:
 
 
 def no_effect(text: str) -> list[Row]:
-    """Options that have no effect in cgru, with the reasons."""
+    """Options that have no effect in cgru, with the reason."""
     return [row(one, NoEffect(reason)) for one, reason in _by_reason(text)]
 
 
 def refused(text: str) -> list[Row]:
-    """Options that ask for something cgru does not have, with the reasons."""
+    """Options for features that cgru lacks, with the reason."""
     return [row(one, Refused(reason)) for one, reason in _by_reason(text)]
 
 
 def always(text: str) -> list[Row]:
-    """Options for things that cgru always does."""
+    """Options for behaviour that cgru always has."""
     found = []
     for one in each(text):
         bare = row(one, "")
@@ -91,12 +94,12 @@ def always(text: str) -> list[Row]:
 
 
 def switched(field: str, value: Any, **more: Any) -> Option:
-    """A switch that gives a field this value, and others theirs."""
+    """A switch that sets a field to this value, and other fields to theirs."""
     return Option(field, lambda values: {field: value, **more} if is_true(values) else {})
 
 
 def computed(field: str, value: Callable[[str], Any]) -> Option:
-    """An option whose last value stands for another one here, None for nothing."""
+    """An option whose last value is converted; None has no effect."""
 
     def convert(values: tuple[str, ...]) -> Values:
         meant = value(values[-1])
@@ -106,12 +109,12 @@ def computed(field: str, value: Callable[[str], Any]) -> Option:
 
 
 def negated(field: str) -> Option:
-    """A switch that has the opposite meaning here."""
+    """A switch with the opposite meaning in cgru."""
     return Option(field, lambda values: {field: not is_true(values)})
 
 
 def counts_eos(field: str) -> Option:
-    """The greatest length of a sentence, where the program counts EOS as a word."""
+    """The maximum length of a sentence, for a program that counts EOS as a word."""
 
     def convert(values: tuple[str, ...]) -> Values:
         if values[-1] == "1":
@@ -125,7 +128,7 @@ def counts_eos(field: str) -> Option:
 
 
 def one_of(field: str, known: Mapping[str, Any], reason: str) -> Option:
-    """A choice: each known value and the word for it here; other values are refused."""
+    """A choice: each known value with its name in cgru; other values are refused."""
 
     def convert(values: tuple[str, ...]) -> Values | Refused:
         value = values[-1]

@@ -13,7 +13,7 @@ from .fields import Fields
 from .row import Alias, Option, Row, Takes
 from .rows import each
 
-COMMANDS = ("train", "translate", "score")  # shared with other programs
+COMMANDS = ("train", "translate", "score")  # other programs have them too
 PROGRAMS = ("nematus", "nematus-tf", "marian", "amun", "dl4mt")
 
 
@@ -21,10 +21,10 @@ PROGRAMS = ("nematus", "nematus-tf", "marian", "amun", "dl4mt")
 class Table:
     """The options of a program's command.
 
-    settle: replaces the fields that cgru does not have; defaults: settings of the program that are
-    not options, by field (for training); positional: the fields of positional arguments;
-    abbreviations: whether long options may be abbreviated, as in argparse and Boost; like_marian:
-    whether a repeated option adds to its values, and a switch may have a value.
+    settle: replaces fields that cgru lacks; defaults: fixed settings of the program's trainer, by
+    field; positional: the fields of positional arguments; abbreviations: whether long options may
+    be abbreviated, as in argparse and Boost; like_marian: whether a repeated option adds to its
+    values, and a switch may have a value.
     """
 
     program: str
@@ -36,11 +36,11 @@ class Table:
     like_marian: bool = False
 
     def exact(self, flag: str) -> Row | None:
-        """The row of a flag as the program spells it."""
+        """The row of a flag in the program's exact spelling."""
         return next((row for row in self.rows if flag in row.flags), None)
 
     def row(self, flag: str) -> Row | None:
-        """The row of a flag or of an unambiguous abbreviation; an underscore is a dash."""
+        """The row of a flag or of an unambiguous abbreviation; underscores count as dashes."""
         plain = flag.replace("_", "-")
         if plain in self._by_flag or not self.abbreviations or not flag.startswith("--"):
             return self._by_flag.get(plain)
@@ -48,11 +48,11 @@ class Table:
         return next(iter(begun.values())) if len(begun) == 1 else None
 
     def key(self, name: str) -> Row | None:
-        """The row of a name in a configuration file."""
+        """The row of a key in a configuration file."""
         return self._by_flag.get(f"--{name}".replace("_", "-"))
 
     def stands_for(self, alias: Row) -> list[tuple[Row, list[str]]]:
-        """The options, with their values, that an alias stands for."""
+        """The options, with their values, that an alias sets."""
         assert isinstance(alias.meaning, Alias)  # noqa: S101 - for types
         options = (one.split() for one in each(alias.meaning.options))
         return [(self._by_flag[flag], values) for flag, *values in options]
@@ -64,7 +64,7 @@ class Table:
 
 @functools.cache
 def table(program: str, command: str) -> Table | None:
-    """The options of a program's command; None where it has no such program."""
+    """The options of a program's command; None if there is no such program."""
     uncut = {"max_length": marian_decode.UNCUT}
     of_version = functools.partial(nematus.of_version, theano=program != "nematus-tf")
     made: Any = functools.partial(Table, program)
@@ -76,7 +76,7 @@ def table(program: str, command: str) -> Table | None:
             return marian(marian_decode.DECODER, marian_decode.settle_decoder, uncut)
         case "marian", "score":
             return marian(marian_decode.SCORER, marian_decode.settle_scorer, {"max_length": "999"})
-        case "marian", "serve":  # in a file; models are several translations there
+        case "marian", "serve":  # in a configuration file, where `models` names several models
             rows = [row for row in marian_decode.DECODER if row.name != "models"]
             return marian(rows, marian_decode.settle_decoder)
         case "amun", "translate":
@@ -109,7 +109,7 @@ def table(program: str, command: str) -> Table | None:
 
 @functools.cache
 def own(options: type) -> Table:
-    """The options of this package, as rows."""
+    """cgru's own options as rows."""
     rows = [_own_row(name, flag) for name, (flag, _) in statements(options).items()]
     return Table("cgru", rows, abbreviations=False, like_marian=True)
 

@@ -1,4 +1,4 @@
-"""Options of toolkits whose command lines cgru does not read, and cgru's names for the same.
+"""Options of toolkits whose command lines cgru does not read, with cgru's names for them.
 
 The toolkits: sentencepiece (spm_train), subword-nmt, fairseq, OpenNMT-py and joeynmt.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 
-# Each line: the name here, a colon, and the toolkits' names without dashes. `OUT` is an argument.
+# Each line has cgru's name, a colon, and the toolkits' names without dashes. `OUT` is an argument.
 _NAMES = {
     "prep": """
         --subword-vocabulary: vocab-size num-operations bpe-operations num-merges symbols
@@ -92,9 +92,9 @@ def _by_name(command: str) -> Mapping[str, Sequence[str]]:
 
 
 def named_here(typed: str, command: str, words: Sequence[str]) -> str:
-    """A message with cgru's name of an option of another toolkit; "" for an unknown option.
+    """A message with cgru's name for another toolkit's option; "" for an unknown option.
 
-    words: the command line. Where words are not split, the size of the vocabulary is that of words.
+    words: the command line, which decides whether a vocabulary size counts words or sub-words.
     """
     here = _by_name(command).get(typed.lstrip("-").replace("_", "-"), ())
     unsplit = "--subwords=none" in words or "--subwords none" in " ".join(words)

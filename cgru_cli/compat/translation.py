@@ -1,4 +1,4 @@
-"""Command lines and configuration files of other programs, as settings of cgru's options."""
+"""Translate command lines and configuration files of other programs into cgru's options."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .tables import Table, table
 
 
 def translate(program: str, command: str, arguments: Sequence[str], options: type) -> Settings:
-    """The settings of a program's command line, of its configuration files, and its defaults.
+    """Option values from a program's command line, its configuration files, and its defaults.
 
-    command: one of this package; options: the dataclass of its options. Raises UsageError for
-    options that are refused or lack a value, CgruError for an invalid configuration file.
+    command: cgru's command; options: the dataclass of its options. Raises UsageError for options
+    that are refused or lack a value, CgruError for an invalid configuration file.
     """
     theirs = table(program, command)
     if theirs is None:
@@ -58,10 +58,10 @@ def of_files(
     *,
     relative: bool,
 ) -> Settings:
-    """The settings of a line of cgru whose configuration files are another program's.
+    """Option values from a cgru command line with configuration files of another program.
 
-    A file that Marian's trainer wrote, with every option, makes the defaults Marian's too. Raises
-    CgruError, naming file and key, for errors in a file.
+    A file that Marian's trainer wrote, which has every option, implies Marian's defaults too.
+    Raises CgruError, naming file and key, for errors in a file.
     """
     line = Fields(typed.values, interpolate=typed.interpolate)
     files = configuration.read(loaded, command, None, options, relative=relative)
@@ -69,7 +69,7 @@ def of_files(
 
 
 def _merged(line: Fields, files: Fields, command: str, options: type) -> Fields:
-    """The program's defaults, overridden by files, overridden by the line, as options of cgru."""
+    """cgru's options from the program's defaults, overridden by files, overridden by the line."""
     program, known = files.program, statements(options)
     line.program = program
     defaults = _defaults(program, command)
@@ -77,7 +77,7 @@ def _merged(line: Fields, files: Fields, command: str, options: type) -> Fields:
     fields.override(files)
     fields.override(line)
     fields.typed = set(line.values)
-    # a whole dump of options says nothing where it repeats the defaults
+    # in a dump of all options, values equal to the defaults do not count as given
     from_files = {n for n, value in files.values.items() if defaults.get(n, value) != value}
     fields.given = {*line.values, *from_files, *(files.values.keys() - defaults.keys())}
     if fields.checked:
@@ -86,7 +86,9 @@ def _merged(line: Fields, files: Fields, command: str, options: type) -> Fields:
         fields.given.add("model_is")
     for name in fields.values.keys() & known.keys():
         fields.values[name] = known[name][0].shaped(fields.values[name])
-    for one in ["marian", "amun"] if program in (None, "marian") else [program]:  # files of both
+    for one in (
+        ["marian", "amun"] if program in (None, "marian") else [program]
+    ):  # a file may be of either program
         if theirs := table(one, command):
             theirs.settle(fields)
     fields.values = {name: value for name, value in fields.values.items() if name in known}
@@ -95,7 +97,7 @@ def _merged(line: Fields, files: Fields, command: str, options: type) -> Fields:
 
 
 def _defaults(program: str | None, command: str) -> dict[str, Any]:
-    """The defaults of a program's command, by field."""
+    """The default values of a program's command, by field."""
     theirs = table(program, command) if program else None
     if theirs is None:
         return {}
@@ -106,7 +108,7 @@ def _defaults(program: str | None, command: str) -> dict[str, Any]:
 
 
 def default_of(row: Row) -> dict[str, Any]:
-    """The fields that a row's default sets here; {} where it has no meaning here."""
+    """The fields of cgru's options that a row's default sets; {} if none."""
     meant = row.understand(row.default) if row.default and isinstance(row.meaning, Option) else {}
     if not isinstance(meant, dict):
         return {}
@@ -114,7 +116,9 @@ def default_of(row: Row) -> dict[str, Any]:
 
 
 def _positional(theirs: Table, words: list[str]) -> dict[str, Any]:
-    """The fields that a program's arguments set; {} where it has none. Raises UsageError."""
+    """The fields that positional arguments set. Raises UsageError for a wrong number of
+    arguments.
+    """
     names = theirs.positional
     if not names or not words:
         return {}
