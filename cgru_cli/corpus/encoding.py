@@ -1,5 +1,6 @@
 """Parallel lines, with alignments and weights, encoded into the files of a corpus."""
 
+import collections
 import contextlib
 import hashlib
 import itertools
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import CgruError, warn
-from ..text.line_variants import Variants
+from ..text.line_variants import MOST_JOINED, Variants
 from . import data_weights, word_alignments
 from .number_files import Numbers, file_digest
 from .parallel_files import Beside, Files, PathLike, parallel
@@ -44,6 +45,21 @@ class EncodedPair(NamedTuple):
         points = word_alignments.from_end(self.points, len(self.target), len(self.source))
         weights = weights_from_end(self.weights)
         return EncodedPair(self.source[::-1], self.target[::-1], points, weights, self.place)
+
+    def after(self, first: "EncodedPair", *, reversed_target: bool) -> "EncodedPair":
+        """This pair joined with the one before it; a weight of the sentence stays."""
+        s, t = len(first.source), len(first.target)
+        ends = self.weights[-1:]  # of the sentence, or EOS
+        if reversed_target:
+            target, here, there = self.target + first.target, 0, len(self.target)
+            weights = [*self.weights[:-1], *first.weights[:-1], *ends]
+        else:
+            target, here, there = first.target + self.target, t, 0
+            weights = [*first.weights[:-1], *self.weights[:-1], *ends]
+        points = [(i, j + there) for i, j in first.points if i < s and j < t]  # without its EOS
+        points += [(i + s, j + (here if j < len(self.target) else t)) for i, j in self.points]
+        points.sort()
+        return EncodedPair(first.source + self.source, target, points, weights, self.place)
 
 
 def weights_from_end(weights: list[float]) -> list[float]:
@@ -98,14 +114,18 @@ class Encoding:
         if files.source is None:
             self._factors = 0
         numbers = itertools.count(1)
+        before: collections.deque[EncodedPair] = collections.deque(maxlen=1 + MOST_JOINED)
         for lines in parallel(files):
             kept = []
             for texts in lines:
                 pair = self._encoded(files, next(numbers), texts)
+                joined = self.variants.joined(self._lines)
                 self._lines += 1
                 if not pair.source or not pair.target:
                     self._skipped["empty"] += 1
                     continue
+                before.append(pair)
+                pair = self._joined(list(before)[-1 - joined :])
                 if max(len(pair.source), len(pair.target)) > self.max_length:
                     if not self.crop:
                         self._skipped["too long"] += 1
@@ -116,6 +136,16 @@ class Encoding:
             if kept:
                 self._write(kept)
 
+    def _joined(self, pairs: list[EncodedPair]) -> EncodedPair:
+        """The last pair, joined with as many of those before it as --max-length allows."""
+        *before, pair = pairs
+        for first in reversed(before):
+            longer = pair.after(first, reversed_target=self.beside.from_end)
+            if max(len(longer.source), len(longer.target)) > self.max_length:
+                break
+            pair = longer
+        return pair
+
     def _encoded(self, files: Files, number: int, texts: tuple) -> EncodedPair:
         source_line, target_line, alignment, weight = texts
         source: list = [()]  # one word without ids: an empty side would be left out
@@ -124,7 +154,7 @@ class Encoding:
         path: PathLike | None = files.target  # of the line that is being read
         given = source_line, target_line
         source_line, target_line = self.variants.of(self._lines, *given)
-        same = (source_line, target_line) == given  # so that alignment and word weights apply
+        same = (source_line, target_line) == given  # so that word weights apply
         try:
             target = self.encode_target(target_line)
             if source_line is not None:
@@ -133,9 +163,9 @@ class Encoding:
             if self.check_pair is not None:
                 path = files.target
                 self.check_pair(source, target)
-            if alignment is not None and same:
+            if alignment is not None:
                 path = files.alignment
-                points = word_alignments.parse(alignment, len(source), len(target))
+                points = self._points_of(alignment, given, (source_line, target_line))
             path = files.weight
             if not same and self.beside.by_word:
                 weight = None
@@ -154,6 +184,21 @@ class Encoding:
             weights = [files.factor * weight for weight in weights]
         self._read += len(target) + 1
         return EncodedPair(source, target, points, weights, self._read - len(target) - 1)
+
+    def _points_of(self, alignment: str, given: tuple, lines: tuple) -> list[word_alignments.Point]:
+        """The points of an alignment of the given lines, for a variant of them."""
+        encoders: tuple[Callable[[str], list], ...] = self.encode_source, self.encode_target
+        lengths = [len(encode(line)) for encode, line in zip(encoders, given, strict=True)]
+        points = word_alignments.parse(alignment, *lengths)
+        if lines == given:
+            return points
+        sides = []
+        for encode, length, *both in zip(encoders, lengths, given, lines, strict=True):
+            old, new = ([len(encode(word)) for word in line.split()] for line in both)
+            if sum(old) != length or not len(old) - 1 <= len(new) <= len(old):
+                return []  # the words are not those of the line
+            sides.append((old, new))
+        return word_alignments.follow(points, *sides)
 
     def _write(self, pairs: list[EncodedPair]) -> None:
         if self._factors is None:

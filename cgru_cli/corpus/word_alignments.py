@@ -86,3 +86,27 @@ def cut(points: Sequence[Point], source_words: int, target_words: int, limit: in
         for i, j in points
         if (i < limit or source_words <= limit) and (j < limit or target_words <= limit)
     ]
+
+
+def follow(
+    points: Sequence[Point], source: tuple[Sequence[int], ...], target: tuple[Sequence[int], ...]
+) -> list[Point]:
+    """The points of a pair whose words are split into other sub-words.
+
+    source, target: the numbers of sub-words of each word, before and after; words that are missing
+    at the end lose their points. A point of a word's sub-word becomes points of those that stand in
+    the same part of the word. EOS stays last.
+    """
+    sources, targets = _followed(*source), _followed(*target)
+    return sorted({(i, j) for s, t in points for i in sources[s] for j in targets[t]})
+
+
+def _followed(before: Sequence[int], after: Sequence[int]) -> list[range]:
+    """The new places of each sub-word, and of EOS."""
+    places, start = [], 0
+    for number, old in enumerate(before):
+        new = after[number] if number < len(after) else 0
+        for i in range(old):
+            places.append(range(start + i * new // old, start + -(-(i + 1) * new // old)))
+        start += new
+    return [*places, range(start, start + 1)]

@@ -1,7 +1,7 @@
 """The options of `cgru train`; here those for validation, end, saving, logs and devices.
 
-The others are in `model` (text, vocabularies, model) and `optimization` (batches, objective,
-optimiser).
+The others are in `model` (text, vocabularies, model), `batches`, and `optimization` (objective,
+optimiser, learning rate, dropout).
 """
 
 from __future__ import annotations

@@ -109,7 +109,14 @@ def encode(
     Raises UsageError for variants of something else than plain text.
     """
     beside, kind = texts.beside, encoding.kind
-    variants = Variants(options.all_caps_every, options.english_title_case_every, options.copy)
+    variants = Variants(
+        options.all_caps_every,
+        options.english_title_case_every,
+        options.copy,
+        options.typos_every,
+        options.no_full_stop_every,
+        options.join_every,
+    )
     if encoding.source_reversed:
         beside = dataclasses.replace(beside, from_end=False, both_from_end=True)
     encoding = dataclasses.replace(encoding, right_left=beside.from_end)
@@ -121,8 +128,9 @@ def encode(
         key += f" {variants}"
         if not kind.writes_text or encoding.condition or len(encoding.vocabularies) > 2:
             raise UsageError(
-                "--all-caps-every, --english-title-case-every and --copy are for text without "
-                "labels, conditions and factors"
+                "--all-caps-every, --english-title-case-every, --typos-every, "
+                "--no-full-stop-every, --join-every and --copy are for text without labels, "
+                "conditions and factors"
             )
     try:
         corpus = encode_corpus(

@@ -2,7 +2,8 @@
 # A whole experiment on localised documentation: from raw text to a small fast model.
 #
 #   PAIRS=en-de.tsv.gz GENERAL=DIR [OUT=docs] [SIZE=small] [SOURCE=en] [TARGET=de] [UPDATES=N]
-#   [STEPS="base domain ensemble back"] recipes/docs/run.sh [options of cgru train]
+#   [STEPS="base domain ensemble back distill noise analysis"] recipes/docs/run.sh
+#   [options of cgru train]
 #
 # PAIRS is made by extract.py. GENERAL is a folder of general text: train, dev and test, each
 # .SOURCE and .TARGET, plain or .gz. SIZE is small, base or large. Scores are printed and kept in
@@ -11,16 +12,16 @@ set -euo pipefail
 
 : "${PAIRS:?the file that extract.py made}" "${GENERAL:?the folder of the general text}"
 source=${SOURCE:-en} target=${TARGET:-de} size=${SIZE:-small}
-out=${OUT:-docs} steps=${STEPS:-base domain ensemble back}
+out=${OUT:-docs} steps=${STEPS:-base domain ensemble back distill noise analysis}
 here=$(cd "$(dirname "$0")" && pwd)
 
 case $size in
-  small) embedding=128 state=256 pieces=8000 pairs=60000 updates=${UPDATES:-2000} ;;
-  base) embedding=256 state=512 pieces=16000 pairs=0 updates=${UPDATES:-12000} ;;
-  large) embedding=512 state=1024 pieces=32000 pairs=0 updates=${UPDATES:-60000} ;;
+  small) embedding=128 state=256 student=(48 112) pieces=8000 pairs=60000 default=2000 ;;
+  base) embedding=256 state=512 student=(96 224) pieces=16000 pairs=0 default=12000 ;;
+  large) embedding=512 state=1024 student=(192 448) pieces=32000 pairs=0 default=60000 ;;
   *) echo "SIZE=$size: small, base or large is expected" >&2; exit 2 ;;
 esac
-eighth=$((updates / 8)) half=$((updates / 2))
+updates=${UPDATES:-$default} eighth=$((updates / 8)) half=$((updates / 2))
 for tool in cgru python sacrebleu; do
   command -v "$tool" > /dev/null || { echo "$tool is not on the PATH" >&2; exit 1; }
 done
@@ -65,20 +66,32 @@ score() {
     sacrebleu "$text/$2.$target" -i "$out/$1.$2.$target" -m bleu chrf --confidence -f json
 }
 
-# Translate both test sets and score them: evaluate NAME MODEL... [-- options of cgru translate]
-evaluate() {
-  local name=$1 models=() test
-  shift
-  while [ $# -gt 0 ] && [ "$1" != -- ]; do models+=("$1"); shift; done
-  for test in test.domain test.general; do
-    make_file "$out/$name.$test.$target" cgru translate -m "${models[@]}" -k 4 -n 1 \
-      --max-length-factor 2 --quiet -i "$text/$test.$source" "${@:2}"
-    score "$name" "$test"
-  done
+# Translate a test set and score that: evaluate_on TEST NAME MODEL...
+evaluate_on() {
+  make_file "$out/$2.$1.$target" cgru translate -m "${@:3}" -k 4 -n 1 --max-length-factor 2 \
+    --quiet -i "$text/$1.$source"
+  score "$2" "$1"
 }
+
+# Both test sets: evaluate NAME MODEL...
+evaluate() { evaluate_on test.domain "$@"; evaluate_on test.general "$@"; }
 
 # The saved models that --keep kept of a model: kept NAME
 kept() { compgen -G "$out/$1/model.npz.u*[0-9].npz" | sort -V; }
+
+# Train a model of a quarter of the parameters, as train does: student NAME -t TEXTS...
+student() { embedding=${student[0]} state=${student[1]} train "$@"; }
+
+# Translate test.domain and print the speed: speed NAME MODEL [options of speed.py]
+speed() {
+  [ -e "$out/speed/$1.tsv" ] || {
+    mkdir -p "$out/speed"
+    python "$here/speed.py" "$1" "$2" "$text/test.domain.$source" \
+      "$out/$1.test.domain.$target" "${@:3}" > "$out/speed/$1.part"
+    mv "$out/speed/$1.part" "$out/speed/$1.tsv"
+  }
+  score "$1" test.domain
+}
 
 base=$out/base/model.npz
 for step in $steps; do
@@ -119,6 +132,61 @@ for step in $steps; do
           "${domain[1]}" "$text/mono.$target"
         evaluate "back-$search" "$out/back-$search/model.npz"
       done
+      ;;
+    distill) # two seeds teach a model of a quarter of the parameters: by sentences, and by words
+      train seed2 -t "${domain[@]}" --seed 2
+      taught=("${domain[0]}" "$out/taught.$target") teachers=("$base" "$out/seed2/model.npz")
+      [ -e "${taught[1]}" ] || cgru translate -m "${teachers[@]}" -k 4 --n-best -n 1 \
+        --max-length-factor 2 --mini-batch 128 --precision bfloat16 -i "${domain[0]}" \
+        --resume -o "$out/taught.nbest"
+      make_file "${taught[1]}" cgru score --n-best "$out/taught.nbest" --oracle chrf \
+        -r "${domain[1]}"
+      [ -e "$out/teacher.npy" ] || cgru score -m "${teachers[@]}" --ensemble -s "${domain[0]}" \
+        -t "${domain[1]}" --word-top-k 8 -o "$out/teacher.npy"
+      student student -t "${domain[@]}"
+      student student-sentence -t "${taught[@]}"
+      student student-word -t "${domain[@]}" --objective distill --teacher "$out/teacher.npy"
+      for name in student student-sentence student-word; do
+        evaluate "$name" "$out/$name/model.npz"
+      done
+      make_file "$out/distill.txt" cgru score --metric bleu,chrf --paired bootstrap \
+        -t "$out"/{base,student,student-sentence,student-word}.test.domain."$target" \
+        --reference "$text/test.domain.$target"
+      make_file "$out/distill-student.txt" cgru score --metric bleu,chrf --paired bootstrap \
+        -t "$out"/{student,student-sentence,student-word}.test.domain."$target" \
+        --reference "$text/test.domain.$target"
+      small=$out/student-sentence/model lexicon=$out/shortlist
+      for side in 0 1; do
+        make_file "$lexicon.$side" python "$here/pieces.py" "$vocabulary" "${taught[$side]}"
+      done
+      SOURCE=$lexicon.0 TARGET=$lexicon.1 MODEL=$small.npz OUT=$lexicon "$here/../shortlist/make.sh"
+      [ -e "$small.onnx" ] || cgru convert "$small.npz" "$small.onnx" --precision int8
+      speed base-float32 "$base"
+      speed student-float32 "$small.npz"
+      speed student-int8 "$small.npz" --precision int8 --shortlist "$lexicon/lex.s2t"
+      speed student-onnx "$small.onnx"
+      cat "$out"/speed/*.tsv
+      ;;
+    noise) # of users' texts: upper case, typos, no full stop, three sentences in a line
+      [ -e "$text/test.domain-joined.$target" ] ||
+        python "$here/noise.py" "$text" test.domain "$source" "$target"
+      train noise -t "${domain[@]}" --all-caps-every 10 --typos-every 5 --no-full-stop-every 10 \
+        --join-every 10
+      evaluate noise "$out/noise/model.npz"
+      for test in test.domain-{caps,typos,no-stop,joined}; do
+        evaluate_on "$test" base "$base"
+        evaluate_on "$test" noise "$out/noise/model.npz"
+      done
+      ;;
+    analysis) # by length, by rare words, and the numbers and names that are kept
+      systems=()
+      for name in base both tuned ensemble-seeds student-sentence; do
+        translation=$out/$name.test.domain.$target
+        [ ! -e "$translation" ] || systems+=("$name=$translation")
+      done
+      make_file "$out/analysis.md" python "$here/analysis.py" "$text/test.domain" \
+        "$text/train.domain" "${systems[@]}" -s "$source" -t "$target"
+      cat "$out/analysis.md"
       ;;
     *) echo "STEPS: $step is not known" >&2; exit 2 ;;
   esac

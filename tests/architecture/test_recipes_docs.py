@@ -177,3 +177,44 @@ def test_curve(tmp_path):
     assert "CPU minutes" in drawn and drawn.count('id="line2d_') > 4
     script("curve.py", tmp_path / "t.tsv", tmp_path / "again.svg")
     assert (tmp_path / "again.svg").read_text("utf-8") == drawn
+
+
+def test_test_sets_with_noise(tmp_path):
+    english = ["The first sentence.", "A second one here", "That is another line."] * 3
+    german = ["Der erste Satz.", "Ein zweiter hier", "Das ist eine andere Zeile."] * 3
+    for language, lines in (("en", english), ("de", german)):
+        (tmp_path / f"test.{language}").write_text("".join(f"{s}\n" for s in lines), "utf-8")
+    done = script("noise.py", tmp_path, "test", "en", "de")
+    assert (done.returncode, done.stderr) == (0, "")
+
+    def lines(noise, language):
+        return (tmp_path / f"test-{noise}.{language}").read_text("utf-8").splitlines()
+
+    assert lines("caps", "en")[0] == "THE FIRST SENTENCE." and lines("caps", "de")[8].isupper()
+    assert lines("no-stop", "en") == [english[0][:-1], english[2][:-1]] * 3
+    assert lines("joined", "de") == [" ".join(german[:3])] * 3
+    assert lines("typos", "de") == german
+    typos = lines("typos", "en")
+    assert all(a != b for a, b in zip(typos, english, strict=True))
+    assert script("noise.py", tmp_path, "test", "en", "de", "--seed", 2).returncode == 0
+    assert lines("typos", "en") != typos
+
+
+def test_analysis(tmp_path):
+    texts = {
+        "train.en": ["Open the file with 3 words"] * 6 + ["unusual"],
+        "test.en": ["Open the file", "Open SalesTable with 3 words", "unusual", ""],
+        "test.de": ["Öffne die Datei jetzt", "Öffne SalesTable mit 3 Wörtern", "seltsam", ""],
+        "out": ["Öffne die Datei jetzt", "Öffne die Tabelle mit 3 Wörtern", "seltsam", ""],
+    }
+    for name, lines in texts.items():
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    paths = (tmp_path / "test", tmp_path / "train", f"a={tmp_path / 'out'}")
+    done = script("analysis.py", *paths)
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = {row.split(" | ")[0]: row for row in done.stdout.splitlines()}
+    assert rows["| only more frequent words"] == "| only more frequent words | 1 | 100.0 | 100.0 |"
+    assert rows["| a word that is not in the training text"].split(" | ")[1] == "2"
+    assert rows["| else a word that is there at most 5 times"].split(" | ")[1] == "1"
+    assert rows["| numbers"] == "| numbers | 1 | 100.0 % |"
+    assert rows["| names"] == "| names | 1 | 0.0 % |"

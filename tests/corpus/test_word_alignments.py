@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cgru_cli.corpus.word_alignments import Alignments, cut, from_end, parse
+from cgru_cli.corpus.word_alignments import Alignments, cut, follow, from_end, parse
 from cgru_cli.errors import CgruError
 
 
@@ -82,3 +82,11 @@ def test_weights_by_hand():
     assert shares.dtype == np.float32
     assert alignments.count == 7
     assert alignments.points(1).shape == (0, 2)
+
+
+def test_other_subwords_by_hand():
+    """Two words of 2 and 1 sub-words become 3 and 2; two of 1 and 2 become 1, the last is left."""
+    points = [(0, 0), (1, 1), (2, 2), (3, 3)]
+    assert follow(points, ([2, 1], [3, 2]), ([1, 2], [1])) == [(0, 0), (1, 0), (5, 1)]
+    assert follow(points, ([2, 1], [2, 1]), ([1, 2], [1, 2])) == points
+    assert follow([(0, 0)], ([4], [2]), ([1], [3])) == [(0, 0), (0, 1), (0, 2)]

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 import runs
 
@@ -41,25 +42,60 @@ def test_longer_pairs(data, tmp_path):
     assert (len(cut), cut.skipped["cut"], cut.lengths.max()) == (60, longer, 4)
 
 
-def test_alignments_and_weights_of_variants(data, tmp_path):
-    """They are dropped, because they count the words of the line as it stands."""
-    runs.lines(data / "train.src", ["w1 w2"] * 4)
-    runs.lines(data / "train.trg", ["W1 W2"] * 4)
+def with_points(folder, tmp_path):
+    """Four pairs of two words with alignments and weights of words, and their encoding."""
+    runs.lines(folder / "train.src", ["w1 w2", "w3 w4", "w1 w4", "w2 w3"])
+    runs.lines(folder / "train.trg", ["W1 W2", "W3 W4", "W1 W4", "W2 W3"])
+    points = ["0-0 1-1", "0-1 1-0 2-2", "0-0", "1-1 2-1"]
     options = TrainOptions(
-        guided_alignment=(str(runs.lines(tmp_path / "align", ["0-0 1-1"] * 4)),),
-        data_weighting=(str(runs.lines(tmp_path / "weights", ["2 3 4"] * 4)),),
+        guided_alignment=(str(runs.lines(tmp_path / "align", points)),),
+        data_weighting=(str(runs.lines(tmp_path / "weights", [f"{i} 3 4" for i in range(4)])),),
         data_weighting_type="word",
     )
-    texts = Texts.of(options, str(data))
-    encoding = TextEncoding(read_vocabularies(texts, ()))
+    texts = Texts.of(options, str(folder))
+    return options, texts, TextEncoding(read_vocabularies(texts, ()))
+
+
+def test_alignments_and_weights_of_variants(data, tmp_path):
+    """Weights of words are dropped, because they count the words of the line as it stands."""
+    options, texts, encoding = with_points(data, tmp_path)
     whole = encode(texts, encoding, options, tmp_path / "cache")
     varied = dataclasses.replace(options, all_caps_every=2)
     corpus = encode(texts, encoding, varied, tmp_path / "cache")
     assert corpus.fingerprint != whole.fingerprint
-    assert corpus.source(0).tolist() == [[1], [1]] != corpus.source(1).tolist() == [[3], [4]]
-    points = corpus.alignments.matrix([0, 1], (2, 3, 3)).sum(axis=(1, 2))
-    assert points.tolist() == [0, 2]
-    assert [corpus.weights.of_pair(n, 3).tolist() for n in (0, 1)] == [[1, 1, 1], [2, 3, 4]]
+    assert corpus.source(0).tolist() == [[1], [1]] != corpus.source(1).tolist()
+    for i in range(4):
+        assert corpus.alignments.points(i).tolist() == whole.alignments.points(i).tolist()
+    assert [corpus.weights.of_pair(n, 3).tolist() for n in (0, 1)] == [[1, 1, 1], [1, 3, 4]]
+
+
+@pytest.mark.parametrize("right_left", [False, True])
+def test_joined_pairs(data, tmp_path, right_left):
+    """They keep alignments and weights; the end of the first sentence has none any more."""
+    options, texts, encoding = with_points(data, tmp_path)
+    if right_left:
+        texts = dataclasses.replace(texts, beside=dataclasses.replace(texts.beside, from_end=True))
+    joined = dataclasses.replace(options, join_every=3)  # pair 1, with one before it
+    corpus = encode(texts, encoding, joined, tmp_path / "cache")
+    alone = encode(texts, encoding, options, tmp_path / "other")
+    lengths = [len(corpus.target(i)) for i in range(4)]
+    assert lengths == [2, 4, 2, 2] and [len(alone.target(i)) for i in range(4)] == [2] * 4
+    both = [alone.target(i).tolist() for i in (0, 1)]
+    assert corpus.source(1)[:, 0].tolist() == [i for n in (0, 1) for i in alone.source(n)[:, 0]]
+    assert corpus.target(1).tolist() == np.concatenate(both[::-1] if right_left else both).tolist()
+    points = {(i, j) for i, j in corpus.alignments.points(1).tolist()}
+    forwards = {(0, 0), (1, 1), (2, 3), (3, 2), (4, 4)}
+    backwards = {(i, 3 - j if j < 4 else 4) for i, j in forwards}
+    assert points == (backwards if right_left else forwards)
+    weights = [0, 3, 1, 3, 4]
+    assert corpus.weights.of_pair(1, 5).tolist() == (
+        [*weights[-2::-1], 4] if right_left else weights
+    )
+    short = dataclasses.replace(joined, max_length=3)
+    assert [len(encode(texts, encoding, short, tmp_path / "short").target(i)) for i in (0, 1)] == [
+        2,
+        2,
+    ]
 
 
 def test_variants_of_labels_are_refused(data, tmp_path):

@@ -64,8 +64,10 @@ FACTORS = {"train_sets": ("FS", "T"), "vocabularies": ("VS", "VS", "VT"), "dim_f
 CHANGES = (
     of("folder", model="other.npz")
     | of("text", train_sets=("DS", "DT"), guided_alignment=("POINTS",), data_weighting=("WEIGHTS",),
-         max_length=3, right_left=True, all_caps_every=2, english_title_case_every=2)
+         max_length=3, right_left=True, all_caps_every=2, english_title_case_every=2, join_every=2)
     | given("text", {"vocabularies": ("VC", "VC")}, copy=("[0-9]+",))
+    | given("text", {"vocabularies": ("VA", "VA"), "train_sets": ("A", "A")}, typos_every=2,
+            no_full_stop_every=2)
     | given("text", {"train_sets": ("TSV", "TSV")}, tsv=True)
     | given("text", {"max_length": 3}, max_length_crop=True)
     | given("text", {"train_sets": ("W", "W"), "data_weighting": ("WEIGHTS1",)},
@@ -177,6 +179,8 @@ def files(tmp_path_factory):
     paths["VL"] = runs.vocabulary(folder / "VL.json", ["a", "b"])
     words = [*json.loads(paths["VS"].read_text()), *json.loads(paths["VT"].read_text()), "⟦1⟧"]
     paths["VC"] = runs.vocabulary(folder / "VC.json", [*dict.fromkeys(words)][2:])
+    paths["A"] = runs.lines(folder / "A", ["word ."] * 20)
+    paths["VA"] = runs.vocabulary(folder / "VA.json", ["word", "."])
     paths["POINTS"] = runs.lines(folder / "POINTS", ["0-0"] * 20)
     paths["WEIGHTS"] = runs.lines(folder / "WEIGHTS", ["2"] * 20)
     paths["WEIGHTS1"] = runs.lines(folder / "WEIGHTS1", ["2"] * 20)
