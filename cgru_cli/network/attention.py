@@ -15,7 +15,7 @@ from .layers import Layers
 from .normalization import Norm, normalize
 from .products import Fixed, Product, Products
 
-# numbers of the hidden layer that a search computes at once: 8 MiB
+# floats of the hidden layer that a search computes at once: 8 MiB
 TILE = 2**21
 
 
@@ -31,7 +31,7 @@ class Memory(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Which sentence each row of a search belongs to, and its number there."""
+    """The sentence of each row in a search, and the row's index within it."""
 
     sentence: tf.Tensor  # (R,) int32
     slot: tf.Tensor  # (R,) int32
@@ -110,7 +110,7 @@ class AttentionLayer:
         self.start_layer = layers.affine("decoder/start", quantized=False)  # once per sentence
 
     def memory(self, encoded: Encoded, search: bool) -> Memory:
-        """Everything that does not change from step to step."""
+        """The source's part of the computation, which is the same in every step."""
         annotations: Any = encoded.annotations
         products = ()
         if self.structure.decoder_start is DecoderStart.LAST_BACKWARD:

@@ -83,7 +83,8 @@ class SourceEncoder:
     def __call__(self, source: tf.Tensor, mask: tf.Tensor, differentiable: bool) -> Encoded:
         """source: (B,S,F) int32; mask: (B,S) float32, 1 at words and EOS.
 
-        A tagger's source may have one more column, 1 where a word begins; without it, all do.
+        A tagger's source may have one more column, 1 where a word begins; without it, each position
+        is a word.
         """
         if not self.levels:
             return Encoded((), mask, (), (), condition=source)
@@ -133,9 +134,9 @@ class SourceEncoder:
         differentiable: bool,
         places: tf.Tensor | None,
     ) -> tuple[list[tf.Tensor], tuple[UnitState, ...]]:
-        """A level's states (S,B,D) by source position, and its last states, of inputs (S,B,N).
+        """A level's states (S,B,D) by source position, and its last states, from inputs (S,B,N).
 
-        With places (S,B), the inputs are those of distinct words (U,N).
+        With places (S,B), the inputs (U,N) belong to distinct words.
         """
         directions = self.structure.directions(level)
         backward = [direction == "backward" for direction in directions]

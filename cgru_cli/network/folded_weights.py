@@ -41,17 +41,17 @@ class FoldedWeights:
         return tensor if dropout is None else tensor * (1 - dropout.readout)
 
     def _kept(self, parameter) -> float:
-        """The factor of old dropout in this matrix.
+        """The factor of inference-time dropout scaling in this matrix.
 
-        Programs that did not scale in training multiplied each input with dropout by 1 - p at
-        inference; here it is a factor of the matrix.
+        Programs that did not scale in training multiplied inputs with dropout by 1 - p at
+        inference; here the factor is folded into the matrix.
         """
         drop = self.structure.old_dropout
         if drop is None or len(parameter.shape) < 2:
             return 1.0
         embedding, hidden = 1 - drop.embedding, 1 - drop.hidden
         if parameter.path.endswith("embedding") or "/embedding" in parameter.path:
-            return 1.0  # a lookup: the matrices that read it have the factor
+            return 1.0  # a lookup: the factor is in the matrices that read the embedding
         if parameter.path.startswith("decoder/output"):
             return 1 - drop.readout
         if parameter.path.startswith("decoder/readout/prev"):

@@ -24,7 +24,7 @@ class Unrolled(NamedTuple):
         )
 
     def rows(self, index: tf.Tensor, inverse: tf.Tensor) -> Self:
-        """Some positions, side by side: (N,..) each; see `select`."""
+        """The inputs at the selected positions, (N,..) each; see `select`."""
         return tf.nest.map_structure(lambda x: select(x, index, inverse), self)
 
 
@@ -36,7 +36,7 @@ def unroll(
     *,
     differentiable: bool = False,
 ) -> Unrolled:
-    """Run encoder and decoder over a batch, each position given the words before it.
+    """Run encoder and decoder over a batch; each position reads the reference words before it.
 
     source: (B,S[,F]) int32; source_mask: (B,S) float32; target: (B,T) int32, ended by EOS.
     Only the recurrence runs step by step: the embeddings before it and the readout after it are
@@ -69,7 +69,7 @@ def time_first(x: tf.Tensor) -> tf.Tensor:
 
 
 class Words(NamedTuple):
-    """The target positions of a batch without padding, N of T*B, side by side."""
+    """The N target positions of a batch, out of T*B, that are not padding."""
 
     index: tf.Tensor  # (N,) int32: flat positions, time first
     places: tf.Tensor  # (T*B,) int32: the place of each position in `index`, N for padding
@@ -100,7 +100,7 @@ def select(x: tf.Tensor, index: tf.Tensor, inverse: tf.Tensor) -> tf.Tensor:
     """Rows of (T,B,..) at the flat positions `index` (N,), as (N,..).
 
     inverse: (T*B,) the place of each position in `index`, N for none. The gradient is a selection
-    too, where that of `tf.gather` would be a slow scatter.
+    too, whereas the gradient of `tf.gather` is a slow scatter.
     """
     shape = tf.shape(x)
 

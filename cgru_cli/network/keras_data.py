@@ -1,4 +1,4 @@
-"""A prepared folder as Keras reads it."""
+"""A prepared folder as a Keras dataset."""
 
 import os
 import random
@@ -34,9 +34,9 @@ class PreparedData(keras.utils.PyDataset):
         seed: int = 0,
         **kwargs: Any,
     ):
-        """loaded: the model whose vocabularies are used. name: of the text, such as train or dev.
-        max_length: words of either side above which a pair is left out, as are empty ones. kwargs:
-        of `PyDataset`. Raises CgruError for text that cannot be read.
+        """loaded: the model whose vocabularies are used. name: the text's name, such as train or
+        dev. max_length: the maximum number of words of either side; longer and empty pairs are left
+        out. kwargs: arguments of `PyDataset`. Raises CgruError for text that cannot be read.
         """
         super().__init__(**kwargs)
         paths = [Path(folder) / f"{name}.{side}" for side in ("src", "trg")]

@@ -22,7 +22,7 @@ keras.config.set_floatx("float32")  # a user's ~/.keras/keras.json may differ
 class RecurrentModel(keras.Model):
     """A variable for each row of the name table; called with (source, source mask, target).
 
-    Without arrays it is initialised as in Nematus, the same every time. Keras' optimizers, `save`,
+    Without arrays it is initialised as in Nematus, with a fixed seed. Keras' optimizers, `save`,
     `load_model`, `clone_model` and precision policies work on it: products are computed in the
     policy's compute dtype, states and softmax in float32. packed: see `Network`.
     """
@@ -71,7 +71,7 @@ class RecurrentModel(keras.Model):
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Self:
-        """A model of `get_config`, initialised. Raises CgruError for a damaged structure."""
+        """A newly initialised model from `get_config`. Raises CgruError for a damaged structure."""
         structure = Structure.from_dict(config["structure"], "Keras' configuration")
         return cls(**(config | {"structure": structure}))
 

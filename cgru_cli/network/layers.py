@@ -1,4 +1,4 @@
-"""A model's arrays, ready to use: matrices with the same input are joined, units hold their biases.
+"""A model's arrays, ready to use: matrices with the same input are joined, units have their biases.
 
 The encoder, the decoders and the readout are built from these layers. Parameters are given by their
 path in the model, as in `names.py`.
@@ -27,7 +27,7 @@ class Transition(NamedTuple):
     unit: Recurrent
 
     def step(self, state: UnitState, x: tf.Tensor | None) -> UnitState:
-        """x: from `Sums.from_input`; None in a transition cell, which may have a bias there."""
+        """x: from `Sums.from_input`; None in a transition cell, which has no input."""
         (hU,) = self.product(state[0])
         return self.unit.step(state, hU, self.unit.sums.from_input(None) if x is None else x)
 
@@ -47,7 +47,7 @@ class Affine(NamedTuple):
     norm: Norm | None
 
     def __call__(self, x: tf.Tensor, sentence: tf.Tensor | None = None) -> tf.Tensor:
-        """x: (R,N) -> (R,M); sentence: (R,) of each row, see `Products.for_rows`."""
+        """x: (R,N) -> (R,M); sentence: (R,), the sentence of each row, see `Products.for_rows`."""
         (xW,) = self.product.for_rows(sentence)(x)
         return self.add(xW)
 
@@ -78,7 +78,7 @@ class Layers:
         if self.quantized:
             check_available()
         self.dtype = tf.float32 if self.quantized else dtype
-        # whether all states lie in [-1,1]: they begin there, and tanh and sigma stay there
+        # whether all states lie in [-1,1]: initial states do, and so do outputs of tanh and sigma
         self.bounded_states = Unit.RELU not in (structure.encoder_unit, structure.decoder_unit)
         # compiled code fuses operations by itself, and GPUs need few large ones
         self.in_tiles = packed and not tf.config.get_visible_devices("GPU")

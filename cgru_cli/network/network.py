@@ -76,11 +76,11 @@ class SearchState(NamedTuple):
 class Network:
     """The computation of one model.
 
-    arrays: every parameter by its DL4MT/Nematus name; variables or plain arrays. dtype: that of
-    the products, int8 for those of `quantization`; states, alignments and softmax stay float32.
+    arrays: every parameter by its DL4MT/Nematus name, as variables or plain arrays. dtype: the type
+    of the products, int8 for those of `quantization`; states, alignments and softmax stay float32.
     masks: dropout of training, by the names of `dropout.py`, each (B,N) for a batch of B sentences.
-    packed: skip padding and repeated words at run time; compiled code, whose shapes are fixed,
-    computes everything.
+    packed: skip padding and repeated words at run time; code compiled by XLA has fixed shapes and
+    computes all positions.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class Network:
 
         source: (B,S) int32, or (B,S,F) with F factors (0 without a source), each sentence ended by
         EOS; or a condition, as in `text.conditions`. mask: (B,S) float32, 1 at words and EOS.
-        search: see `Decoder.memory`; the numbers are the same, with more work here and less in each
+        search: see `Decoder.memory`; the results are the same, with more work here and less in each
         step.
         """
         if source.shape.rank == 2:
@@ -170,9 +170,8 @@ class Network:
     ) -> tuple[tf.Tensor | tuple, tf.Tensor | tuple]:
         """The products of E[y_{j-1}]: for the first cell, and for the readout.
 
-        kept: dropout of whole words, of the shape of previous. For a CRF: the scores that the
-        previous label adds, and (). Where no previous word is read, with other labels and without
-        feedback: () and ().
+        kept: the mask of whole-word dropout, in the shape of previous. For a CRF: the scores that
+        the previous label adds, and (). For other labels, and without feedback: () and ().
         """
         if self.structure.crf:
             return self.chain.before(previous), ()
@@ -189,9 +188,9 @@ class Network:
 
 
 def take_over(model: Model, dtype: str = "float32") -> Network:
-    """A model's network for search and scoring.
+    """Convert a model to a network for search and scoring.
 
-    It takes the arrays from the model; the network holds them in the form used for computation.
+    The arrays are removed from the model; the network holds them in the form used for computation.
     """
     network = Network(model.structure, model.arrays, dtype, packed=True)
     model.arrays = {}

@@ -7,7 +7,7 @@ The graph has three branches, and an input `task` that chooses one:
 - step: a step of the search, from `step`: the `count` best words of each row.
 - narrow_step: the same step with some words of the output layer.
 
-A call gives all inputs, with a size of 0 where the branch does not read them, and gets all outputs.
+A call passes all inputs, with size 0 for those that the branch ignores, and gets all outputs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .inference import forward_only
 from .network import Network, SearchState
 
 OPSET = 18
-LARGEST = 1_900_000_000  # bytes of arrays; a message of Protocol Buffers has 2 GiB at most
+LARGEST = 1_900_000_000  # bytes of arrays; a Protocol Buffers message has at most 2 GiB
 
 
 def exported(
@@ -39,8 +39,8 @@ def exported(
     """The content of an ONNX file of the model.
 
     arrays: float32 or float16, by their DL4MT/Nematus names. description: see `onnx_file`.
-    precision: of the matrix products, float32 or int8. Raises CgruError where the packages of the
-    extra `onnx` are missing, and for a model of more than 2 GiB.
+    precision: data type of the matrix products, float32 or int8. Raises CgruError where the
+    packages of the extra `onnx` are missing, and for a model of more than 2 GiB.
     """
     if sum(array.nbytes for array in arrays.values()) > LARGEST:
         raise CgruError("an ONNX file holds at most 2 GiB; --store float16 halves the model")
@@ -139,5 +139,5 @@ def _branches(
 
 
 def _numbered(name: str, nest: Any) -> dict[str, tf.Tensor]:
-    """The tensors of a nest in their order: name.0, name.1, ..."""
+    """The tensors of a nested structure by name, in order: name.0, name.1, ..."""
     return {f"{name}.{i}": tf.identity(x) for i, x in enumerate(tf.nest.flatten(nest))}

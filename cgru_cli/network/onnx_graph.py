@@ -1,4 +1,4 @@
-"""ONNX graphs of the same arrays, joined into one graph with a branch for each."""
+"""Joins ONNX graphs of the same arrays into one graph with a branch for each."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy as np
 import onnx
 from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
-IR_VERSION = 10  # of ONNX 1.16 (2024) and later
+IR_VERSION = 10  # ONNX 1.16 (2024) and later
 
 
 def joined(
     graphs: Sequence[GraphProto], arrays: Mapping[str, np.ndarray], opset: int
 ) -> onnx.ModelProto:
-    """One model of several graphs; its input `task` is the number of the graph to compute.
+    """Join several graphs into one model; its input `task` is the number of the graph to compute.
 
-    arrays: inputs of the graphs that become initializers. Nodes that depend on arrays alone, such
-    as those that join matrices, stand outside the branches and only once, so that ONNX Runtime
-    computes them once, when it loads the model. Inputs and outputs of the same name are the same.
+    arrays: inputs of the graphs that become initializers. Nodes that depend only on arrays, such as
+    those that join matrices, are moved outside the branches and merged, so that ONNX Runtime
+    computes them once, when it loads the model. Branches share inputs and outputs of the same name.
     """
     shared = _Constants(arrays)
     inputs = [helper.make_tensor_value_info("task", TensorProto.INT32, [])]
@@ -47,7 +47,7 @@ def joined(
 
 
 def content(model: onnx.ModelProto, metadata: Mapping[str, str], precision: str) -> bytes:
-    """The content of a file of the model, checked. precision: of its products, float32 or int8."""
+    """The content of the model's file, checked. precision: of its products, float32 or int8."""
     if precision == "int8":
         model = _in_8_bits(model)
     helper.set_model_props(model, dict(metadata))
@@ -59,7 +59,8 @@ def content(model: onnx.ModelProto, metadata: Mapping[str, str], precision: str)
 def _in_8_bits(model: onnx.ModelProto) -> onnx.ModelProto:
     """The model with matrix products of 8-bit integers, and a scale for each column of weights.
 
-    ONNX Runtime computes what depends on arrays alone first: it quantises constant matrices only.
+    ONNX Runtime first computes nodes that depend only on arrays, because it quantises only constant
+    matrices.
     """
     import onnxruntime
     from onnxruntime.quantization import QuantType, quantize_dynamic
@@ -74,7 +75,7 @@ def _in_8_bits(model: onnx.ModelProto) -> onnx.ModelProto:
             model.SerializeToString(), options, providers=["CPUExecutionProvider"]
         )
         level = logging.root.manager.disable
-        logging.disable(logging.WARNING)  # its advice to do what was done above
+        logging.disable(logging.WARNING)  # it advises the pre-processing that was done above
         try:
             quantize_dynamic(
                 folded,
@@ -90,16 +91,16 @@ def _in_8_bits(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 class _Constants:
-    """Nodes and initializers that depend on arrays alone, each of them once."""
+    """Nodes and initializers that depend only on arrays, without repetitions."""
 
     def __init__(self, arrays: Mapping[str, np.ndarray]):
         self.nodes: list[NodeProto] = []
         self.initializers: list[TensorProto] = []
         self._known = set(arrays)
-        self._same: dict[bytes, list[str]] = {}  # a node without its outputs, and these
+        self._same: dict[bytes, list[str]] = {}  # a node without its outputs -> its outputs
 
     def without_constants(self, graph: GraphProto, prefix: str, inputs: set[str]) -> GraphProto:
-        """The graph without them; all its values but inputs get the prefix."""
+        """The graph without constants; all its values except inputs get the prefix."""
         names: dict[str, str] = {}
 
         def renamed(name: str) -> str:
@@ -125,9 +126,9 @@ class _Constants:
         return helper.make_graph(nodes, prefix.rstrip("/"), [], outputs)
 
     def _of_rows(self, node: NodeProto) -> list[NodeProto]:
-        """Nodes that compute the same; columns of a transposed array are taken as its rows.
+        """Equivalent nodes that take columns of a transposed array as rows of the array.
 
-        In 8 bits, the transposed array is then stored as integers alone.
+        With 8-bit products, the transposed array is then stored only as integers.
         """
         turned = next((x for x in self.nodes if node.input and x.output[0] == node.input[0]), None)
         if node.op_type != "Gather" or turned is None or turned.op_type != "Transpose":
@@ -140,16 +141,19 @@ class _Constants:
         return [taken, helper.make_node("Transpose", [rows], node.output, perm=[1, 0])]
 
     def _take_constants_out(self, loop: NodeProto, read: set[str]) -> None:
-        """Let the steps of a loop read constants from outside, where they are carried unchanged.
+        """Let a loop's body read constants from outside instead of carrying them through its steps.
 
-        read: the values that nodes after the loop may read.
+        read: the values that nodes after the loop read.
 
-        ONNX Runtime prepares only constants, such as the matrices of products, when it loads them.
+        When it loads a model, ONNX Runtime optimises only the constants, such as matrices of
+        products.
         """
         (body,) = (attribute.g for attribute in loop.attribute if attribute.name == "body")
         source = {node.output[0]: node.input[0] for node in body.node if node.op_type == "Identity"}
         outside = {}
-        for place in reversed(range(2, len(loop.input))):  # the first two: length and condition
+        for place in reversed(
+            range(2, len(loop.input))
+        ):  # the first two inputs: length and condition
             given, kept = body.input[place].name, body.output[place - 1].name
             while kept in source:
                 kept = source[kept]
@@ -167,7 +171,7 @@ class _Constants:
             _rename(node, lambda name: outside.get(name, name))
 
     def _initializer(self, tensor: TensorProto, name: str) -> str:
-        """Keep an initializer under this name; its name, or that of an equal one."""
+        """Add an initializer under this name, or find an equal one; returns its name."""
         tensor.name = ""
         same = self._same.setdefault(tensor.SerializeToString(), [name])
         if same == [name]:
@@ -177,7 +181,7 @@ class _Constants:
         return same[0]
 
     def _node(self, node: NodeProto) -> Sequence[str]:
-        """Keep a node; its outputs, or those of an equal one."""
+        """Add a node, or find an equal one; returns its outputs."""
         outputs, name = list(node.output), node.name
         del node.output[:]
         node.name = ""
@@ -207,7 +211,7 @@ def _rename(node: NodeProto, renamed: Callable[[str], str]) -> None:
 def _chosen(
     branches: Sequence[GraphProto], outputs: Sequence[ValueInfoProto]
 ) -> Sequence[NodeProto]:
-    """Nodes that compute the branch of the number `task`; each branch then has all outputs."""
+    """Nodes that compute branch number `task`; each branch then has all outputs."""
     rest = _completed(branches[-1], outputs)
     for number in reversed(range(len(branches) - 1)):
         prefix = f"after{number - 1}/" if number else ""
@@ -230,14 +234,14 @@ def _chosen(
 
 
 def _completed(branch: GraphProto, outputs: Sequence[ValueInfoProto]) -> GraphProto:
-    """The branch with all outputs, empty where it does not compute them."""
+    """The branch with all outputs; those that it does not compute are empty."""
     own = {value.name: value for value in branch.output}
     del branch.output[:]
     for value in outputs:
         name = f"{branch.name}/{value.name}"
         if name not in own:
             kind = value.type.tensor_type.elem_type
-            # sizes that are known must agree; others are 0 here
+            # known sizes must agree; others are 0 here
             shape = [size.dim_value for size in value.type.tensor_type.shape.dim]
             empty = helper.make_tensor(name, kind, shape, [])
             branch.node.append(helper.make_node("Constant", [], [name], value=empty))

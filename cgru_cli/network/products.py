@@ -9,7 +9,7 @@ from .inference import with_gradient
 
 
 class Fixed:
-    """Tensors without a gradient, such as a mask or a place."""
+    """Tensors without a gradient, such as masks or indices."""
 
     def __init__(self, value: tf.Tensor | tuple[tf.Tensor, ...]):
         self.value = value
@@ -18,7 +18,7 @@ class Fixed:
 class Product:
     """x W, computed in the type of the matrix, with a float32 result.
 
-    matrix: (N,M), for all rows; or (B,N,M), one for each sentence.
+    matrix: (N,M) for all rows, or (B,N,M), one matrix per sentence.
     """
 
     def __init__(self, matrix: tf.Tensor):
@@ -50,7 +50,7 @@ class Product:
         return tf.cast(tf.matmul(x, self.matrix), tf.float32)
 
     def columns(self, places: tf.Tensor) -> list[tf.Tensor]:
-        """Some columns of the matrix, by their places (M',): the tensors for `with_columns`."""
+        """The tensors for `with_columns`: columns of the matrix at indices (M',)."""
         return [tf.gather(self.matrix, places, axis=1)]
 
     def with_columns(self, columns: list[tf.Tensor]) -> "Product":
@@ -76,7 +76,7 @@ class Products(NamedTuple):
         product: Callable[[tf.Tensor], Product] = Product,
         masks: list[tf.Tensor | None] | None = None,
     ) -> Self:
-        """product: makes the product with a matrix (N,M); masks: one per matrix, None for none."""
+        """product: constructs the product with a matrix (N,M); masks: one per matrix, or None."""
         widths = [[int(matrix.shape[-1]) for matrix in group] for group in groups]
         matrices = [matrix for group in groups for matrix in group]
         if masks is None or all(mask is None for mask in masks):
@@ -95,7 +95,7 @@ class Products(NamedTuple):
         return self.apart(self.joined(x))
 
     def joined(self, x: tf.Tensor) -> tf.Tensor:
-        """x: (...,N) -> float32 (...,all widths), the groups side by side."""
+        """x: (...,N) -> float32 (...,all widths), the groups concatenated."""
         products = []
         for part, mask in zip(self.parts, self.masks, strict=True):
             products += part(x if mask is None else x * mask.value)
@@ -113,7 +113,7 @@ class Products(NamedTuple):
         return self._replace(masks=masks)
 
     def for_rows(self, sentence: tf.Tensor | None) -> Self:
-        """The product for rows that belong to the sentences (N,); None: each row is a sentence."""
+        """The product for rows of the sentences (N,); None: each row is a sentence."""
         if sentence is None:
             return self
         masks = [mask and Fixed(tf.gather(mask.value, sentence)) for mask in self.masks]

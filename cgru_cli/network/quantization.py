@@ -1,9 +1,9 @@
 """Matrix products of 8-bit integers, by oneDNN.
 
-Weights are quantised once, with a scale per column; their inputs, in each call. x W becomes sum_n
-q(x_n) q(W_nm), exact in 32 bits, and is scaled to float32. TensorFlow has no Python function for
-the operation, which only its graph optimiser uses. It multiplies unsigned by signed integers, so
-128 is added to x, and 128 times the sum of each column of W is subtracted from the product.
+Weights are quantised once, with a scale per column; inputs are quantised in each call. x W becomes
+sum_n q(x_n) q(W_nm), exact in 32 bits, and is scaled to float32. TensorFlow has no Python function
+for the operation, which only its graph optimiser uses. It multiplies unsigned by signed integers,
+so 128 is added to x, and 128 times the sum of each column of W is subtracted from the product.
 """
 
 import copy
@@ -25,8 +25,8 @@ ZERO = 128  # the unsigned integer for 0
 class QuantizedProduct(Product):
     """x W with x and W (N,M) as 8-bit integers and a float32 result; it has no gradient.
 
-    bounded: all of x lies in [-1,1], like states and tanh: 127 steps to either side. If not, each
-    row has 127 steps up to its own largest number, whatever the other rows are.
+    bounded: all of x lies in [-1,1], like states and tanh: 127 steps to either side. Otherwise each
+    row has 127 steps up to its own largest absolute value.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ def _attributes() -> dict[str, AttrValue]:
 def check_available() -> None:
     """Raises CgruError if 8-bit products are unavailable or wrong.
 
-    Processors without VNNI add pairs of products in 16 bits, which overflow with large numbers.
+    Processors without VNNI add pairs of products in 16 bits, which large numbers overflow.
     """
     if tf.config.get_visible_devices("GPU"):
         raise CgruError("--precision int8 is for CPUs only; add --device cpu")
@@ -172,7 +172,7 @@ def check_available() -> None:
 
 
 def _is_exact() -> bool:
-    """Whether products of the largest numbers are exact, in few rows and in many."""
+    """Whether products of the largest numbers are exact, for few rows and for many."""
     signs = np.where(np.arange(64 * 96).reshape(64, 96) % 5 < 4, LARGEST, -LARGEST)
     product = QuantizedProduct.of(tf.constant(signs, tf.float32), bounded=True)
     multiply = tf.function(

@@ -15,8 +15,8 @@ from .quantization import QuantizedProduct
 class OutputColumns(NamedTuple):
     """The output layer of N words of the vocabulary.
 
-    Each of G sets has some of the N words. Each row has one of the sets; in this row, all other
-    words have probability 0.
+    G sets contain some of the N words each, and each row uses one set: words outside it have
+    probability 0.
     """
 
     matrix: list[tf.Tensor]  # from `Product.columns`: W_o (E,N)
@@ -44,7 +44,7 @@ class Readout:
         bounded = layers.bounded_states and not summed
         self.top_product = layers.product(("decoder/readout/lstm/W",), bounded=bounded)
         read = {"lstm": True, "prev": s.feedback, "ctx": s.type.has_context}
-        self.parts = []  # without their products, computed elsewhere
+        self.parts = []  # their products are computed elsewhere
         for path in (f"decoder/readout/{part}" for part in filter(read.get, read)):
             norm = weights.norm(f"{path}/W", f"{path}/gamma")
             self.parts.append(Affine(self.top_product, weights[f"{path}/b"], norm))

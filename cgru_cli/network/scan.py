@@ -20,7 +20,7 @@ from .products import Product
 
 
 class ScanCell(Protocol):
-    """One step of a recurrence, and the `Product`s, tensors and constants that it uses.
+    """One step of a recurrence, with the `Product`s, tensors and constants that it uses.
 
     A step computes each product once. Tensors have gradients, `Fixed` ones do not.
     """
@@ -55,7 +55,8 @@ def scan(
         outputs, last, record = here.run(recording=True)
 
         def backward(*gradients: tf.Tensor) -> list[tf.Tensor]:
-            # or parts that do not need them would start at once, and hold memory for a long time
+            # otherwise parts that do not need them would start at once, and hold memory for a long
+            # time
             with tf.control_dependencies(gradients):
                 return here.backward(record, gradients)
 
@@ -78,7 +79,7 @@ class _Loop:
         self.fixed = fixed
         self._take(cell, carry, inputs)
         self.length = self.size if length is None else length
-        # traced outside the loop for the shapes only; it never runs, as nothing reads it
+        # traced outside the loop only for the shapes; it never runs, as nothing reads it
         recorders = [_Recorder(product) for product in self.products]
         self.outputs, _ = self._step(recorders, self.tensors, carry, tf.constant(0))
         self.sums = [recorder.y for recorder in recorders]
@@ -230,7 +231,7 @@ class _Stacks:
         self._kinds = [(template.dtype, template.shape) for template in templates]
 
     def empty(self, size: tf.Tensor) -> list[tf.Tensor]:
-        """A stack for each template, of at most `size` steps."""
+        """An empty stack for each template, of at most `size` steps."""
         return [
             tf.raw_ops.EmptyTensorList(
                 element_shape=_partial(shape), max_num_elements=size, element_dtype=dtype
@@ -239,7 +240,7 @@ class _Stacks:
         ]
 
     def push(self, stacks: Sequence[tf.Tensor], values: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-        """The stacks with a step's values on them."""
+        """The stacks with a step's values added."""
         return [
             tf.raw_ops.TensorListPushBack(input_handle=stack, tensor=value)
             for stack, value in zip(stacks, values, strict=True)
@@ -273,7 +274,7 @@ class _SideBySide:
         self.templates = self.joined(templates)
 
     def joined(self, tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-        """Tensors (B,..) of one type and B as one, (B, all their widths)."""
+        """Tensors (B,..) of the same type and B joined, (B, all their widths)."""
         return [
             tensors[places[0]]
             if len(places) == 1
@@ -289,7 +290,7 @@ class _SideBySide:
                 tensors[places[0]] = whole
                 continue
             shapes = [self._shapes[i] for i in places]
-            steps = [-1] * (whole.shape.rank - 2)  # T, or nothing for one step
+            steps = [-1] * (whole.shape.rank - 2)  # (T,), or () for one step
             parts = tf.split(whole, [shape[1:].num_elements() for shape in shapes], axis=-1)
             for i, part, shape in zip(places, parts, shapes, strict=True):
                 tensors[i] = tf.reshape(part, [*steps, *shape])

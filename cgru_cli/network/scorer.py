@@ -44,7 +44,7 @@ class TopWords:
 
     @staticmethod
     def _log_probs(network: Network) -> Callable[..., tf.Tensor]:
-        """Log-probabilities of all words at the N positions without padding, time first: (N,V)."""
+        """Log-probabilities of all words at the N non-padding positions, time first: (N,V)."""
 
         def computed(*batch: tf.Tensor) -> tf.Tensor:
             source, source_mask, target, mask = batch
@@ -63,8 +63,8 @@ class TopWords:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Ids (N,K) int32 and log-probabilities (N,K) float32, sentence by sentence.
 
-        sources: ids (B,S,F) and mask (B,S) for each model; target and its mask: (B,T). Several
-        models' log-probabilities are added with their weights, and normalised.
+        sources: ids (B,S,F) and mask (B,S) for each model; target and its mask: (B,T). The models'
+        log-probabilities are summed with their weights, and normalised.
         """
         given = tf.convert_to_tensor(target), tf.convert_to_tensor(target_mask)
         of_models = [
@@ -82,7 +82,7 @@ class TopWords:
 
 
 def signature(network: Network) -> tuple[tf.TensorSpec, ...]:
-    """Of a batch: source (B,S,F), its mask (B,S), target (B,T) and its mask (B,T)."""
+    """The types of a batch: source (B,S,F), its mask (B,S), target (B,T) and its mask (B,T)."""
     mask = tf.TensorSpec([None, None])
     source = tf.TensorSpec([None, None, network.structure.source_columns], tf.int32)
     return source, mask, tf.TensorSpec([None, None], tf.int32), mask
@@ -95,7 +95,7 @@ def score(
     target: tf.Tensor,
     mask: tf.Tensor,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """The tensors of `Scores`; padding is not read out."""
+    """The tensors of `Scores`; the readout skips padding."""
     unrolled = unroll(network, source, source_mask, target)
     words = Words.of(mask)
     logits = network.read_out(*unrolled.rows(words.index, words.places), words.sentence)

@@ -1,4 +1,4 @@
-"""The scores of given translations, whichever library computes them."""
+"""Scores of given translations, for any computing library."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Scores(NamedTuple):
 
 
 def max_tokens_of(workspace: int, s: Structure) -> int:
-    """Padded words that a batch may have on either side to stay within the workspace (MiB)."""
+    """The maximum number of padded words of a batch, on either side, within the workspace (MiB)."""
     # a target word takes logits, their exponentials and a copy; states and the readout's inputs
     per_token = 4.0 * (3 * s.target_vocabulary + 24 * s.state + 8 * s.context)
     return max(1, int(workspace * 2**20 / per_token))

@@ -1,7 +1,7 @@
 """The recurrent units, each with its equations; the state is (h,), or for an LSTM (h, c).
 
-Vectors are rows; x W is the product of the input, h U that of the state. The arrays of a unit are
-joined, so that x W and h U are one product each. R: rows; D: width of the state.
+Vectors are rows; x W is the product of the input, and h U the product of the state. The arrays of a
+unit are joined, so that x W and h U are one product each. R: rows; D: width of the state.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ class Sums(NamedTuple):
         return self._normalized(xW, self.input_norms, BiasPlace.INPUT)
 
     def from_state(self, hU: tf.Tensor) -> tf.Tensor:
-        """The state's product, normalised, with the bias if it belongs there."""
+        """The state's product, normalised, with the bias if the state has it."""
         return self._normalized(hU, self.state_norms, BiasPlace.STATE)
 
     def _normalized(self, x: tf.Tensor, norms: tuple[Norm, ...], here: BiasPlace) -> tf.Tensor:
@@ -145,7 +145,7 @@ PHI = {Unit.TANH: tf.tanh, Unit.RELU: tf.nn.relu, Unit.SIGMOID: tf.sigmoid}
 
 
 def nudged(state: UnitState, nudge: UnitState) -> UnitState:
-    """The state plus a nudge, () for none; `optimization.gradient_norms` has nudges."""
+    """The state plus a nudge, or () for none; `optimization.gradient_norms` uses nudges."""
     return tuple(a + n for a, n in zip(state, nudge, strict=True)) if nudge else state
 
 

@@ -5,5 +5,5 @@
 (these three share `line_filter`), `train` (with `model`, `batches` and `optimization`),
 `old_programs`; `configured` has the options about configuration files. `click_command` makes click
 commands from them, with `command_line`; `config_file` and `feature_weights` read files that options
-name; `keywords` has the options as arguments in Python.
+name; `keywords` defines the options as Python arguments.
 """

@@ -36,15 +36,15 @@ class BatchOptions(Options):
         whole(1, 16_777_216, default=2048),
     )
     mini_batch_warmup: str = batch_option(
-        "--mini-batch-warmup N[u|e|t]: let mini-batches grow linearly for N updates (u), epochs "
-        "(e), or by the square root for N target words (t): a share of the sentence pairs of each, "
-        "of at least 256 target words, and the others are left out",
+        "--mini-batch-warmup N[u|e|t]: let mini-batches grow linearly for N updates (u) or epochs "
+        "(e), or with the square root for N target words (t): each keeps a share of its sentence "
+        "pairs, of at least 256 target words, and the others are left out",
         frequency("0"),
     )
     mini_batch_words_ref: int = batch_option(
-        "--mini-batch-words-ref N: words of the mini-batch for which the learning rate of adam and "
-        "--exponential-smoothing are given; both grow for updates with more target words; 0: they "
-        "are the same for every update",
+        "--mini-batch-words-ref N: target words of the mini-batch to which the learning rate of "
+        "adam and --exponential-smoothing refer; both grow for updates with more target words; 0: "
+        "both are the same for every update",
         whole(0, 100_000_000, default=0),
     )
     maxi_batch: int = batch_option(
@@ -53,7 +53,8 @@ class BatchOptions(Options):
         whole(1, 1_000_000, default=100),
     )
     maxi_batch_sort: Literal["trg", "src", "none"] = batch_option(
-        "--maxi-batch-sort: side by whose length the sentence pairs of a maxi-batch are sorted",
+        "--maxi-batch-sort: side whose length determines the order of the sentence pairs in a "
+        "maxi-batch",
         choice("trg", "src", "none", default="trg"),
     )
     max_length: int = batch_option(
@@ -64,12 +65,12 @@ class BatchOptions(Options):
         "--max-length-crop: cut sentences longer than --max-length instead of leaving the pair out"
     )
     all_caps_every: int = batch_option(
-        "--all-caps-every N: train on every Nth sentence pair in upper case; 0: on none",
+        "--all-caps-every N: train on every Nth sentence pair in upper case; 0: never",
         whole(0, 10**9, default=0),
     )
     english_title_case_every: int = batch_option(
         "--english-title-case-every N: train on every Nth source sentence in English title case; "
-        "0: on none",
+        "0: never",
         whole(0, 10**9, default=0),
     )
     typos_every: int = batch_option(
@@ -95,9 +96,8 @@ class BatchOptions(Options):
     no_spm_encode: bool = batch_option(
         "--no-spm-encode: the texts are in SentencePiece pieces already; do not split them"
     )
-    no_shuffle: bool = batch_option("--no-shuffle: take sentence pairs in the order of the text")
+    no_shuffle: bool = batch_option("--no-shuffle: read sentence pairs in the order of the text")
     shuffle_batches: bool = batch_option(
-        "--shuffle-batches: shuffle the mini-batches of each maxi-batch, which --no-shuffle leaves "
-        "in their order otherwise",
+        "--shuffle-batches: shuffle the mini-batches of each maxi-batch even with --no-shuffle",
         needs="--no-shuffle",
     )

@@ -1,4 +1,4 @@
-"""Options for click: a command whose options a dataclass declares, and their completion."""
+"""Commands of click whose options a dataclass declares, and their shell completion."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .config_file import ConfigFile
 from .flags import Flag, grouped, lacking, statements
 
 _HELP = ("-h, --help", "show the options that are used most (-h), or all (--help), and exit")
-SETTINGS = "cgru.settings"  # in a context: what the line and its files set
+SETTINGS = "cgru.settings"  # key in a context: the values that the line and its files set
 
 
 class Value(click.ParamType):
-    """The type of an option's value, as its flag states it."""
+    """The type of an option's values, as its flag defines it."""
 
     name = "value"
 
@@ -30,7 +30,7 @@ class Value(click.ParamType):
         self.flag = flag
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Raises CgruError for a wrong value in a configuration file, else click's UsageError."""
+        """Raises CgruError for an invalid value in a file, otherwise click's UsageError."""
         try:
             return self.flag.read(value)
         except ValueError as error:
@@ -55,7 +55,7 @@ class Switch(Value, click.types.BoolParamType):
 
 
 class Option(click.Option):
-    """An option as its flag states it; aliases are understood, not listed."""
+    """An option as its flag defines it; aliases are accepted but not listed."""
 
     def __init__(self, name: str, flag: Flag, default: Any):
         self.flag = flag
@@ -70,15 +70,16 @@ class Option(click.Option):
         return self.flag.typed(self.default), self.flag.description
 
 
-WIDTH: dict[str, Any] = {"max_content_width": 100}  # of the help, in columns of the terminal
+WIDTH: dict[str, Any] = {"max_content_width": 100}  # of the help, in terminal columns
 _SETTINGS = WIDTH | {"help_option_names": ["--help"]}
 
 
 class Command(click.Command):
     """A command whose options a dataclass declares; its callback receives an instance.
 
-    usual: fields of the options that -h shows; page: of the documentation; stray: advice for an
-    unexpected argument. The help has a sentence, examples, and paragraphs that -h leaves out.
+    usual: fields of the options that -h shows; page: the command's page in the documentation;
+    stray: advice for an unexpected argument. The help has a sentence, examples, and paragraphs that
+    -h leaves out.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class Command(click.Command):
     ):
         super().__init__(*args, **({"context_settings": _SETTINGS, "epilog": page} | kwargs))
         self.options, self.stray, self.usual = options, stray, usual.split()
-        self.allow_extra_args = True  # refused below, by name
+        self.allow_extra_args = True  # each is refused below
         self.params += [Option(name, *s) for name, s in statements(options).items()]
         brief: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False}
         self.params.append(click.Option(["-h"], callback=self._show_usual, **brief))
@@ -117,7 +118,7 @@ class Command(click.Command):
         """Parse the arguments and read the configuration files that they name."""
         ctx.meta["arguments"] = tuple(args)
         ctx.meta[SETTINGS] = Settings()
-        if ctx.resilient_parsing:  # completion of an unfinished line
+        if ctx.resilient_parsing:  # for the completion of an unfinished line
             return super().parse_args(ctx, args)
         try:
             self.understand(ctx, args)
@@ -129,7 +130,7 @@ class Command(click.Command):
         return ctx.args
 
     def understand(self, ctx: click.Context, args: Sequence[str]) -> None:
-        """Set every option from its words, else from configuration files, else its default.
+        """Set every option from the command line, or from configuration files, or to its default.
 
         Raises UsageError, of this package or click's, for errors in the line; CgruError, naming
         file and key, for errors in a file.
@@ -148,7 +149,7 @@ class Command(click.Command):
     def read_files(
         self, files: Sequence[ConfigFile], typed: Settings, *, relative: bool
     ) -> Settings:
-        """The settings typed, and those of files, of which later ones override earlier ones."""
+        """The values typed, and those of files; later files override earlier ones."""
         settings = Settings(typed=typed.typed)
         for file in files:
             settings.override(config_file.settings(file, self.options, relative=relative))
@@ -192,7 +193,7 @@ class Command(click.Command):
             if noted := settings.noted:
                 note(noted)
             return ctx.invoke(self.callback, options=options, **arguments)
-        except NotAModel as error:  # `-m MODEL src.txt`: a text in place of a second model
+        except NotAModel as error:  # `-m MODEL src.txt`: src.txt is read as a second model
             if self.stray and isinstance(models, tuple) and len(models) > 1:
                 raise UsageError(f"{error}{self.stray}") from None
             raise
@@ -209,7 +210,7 @@ class Command(click.Command):
         click.echo(config_file.dump(options, shown[options.dump_config], **decided), nl=False)
 
     def decided(self, options: Any, settings: Settings) -> Mapping[str, Any]:
-        """The values of options that are decided later, None where they are not known yet."""
+        """The values of options whose defaults are decided later, None while they are unknown."""
         return {}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -228,7 +229,7 @@ class Command(click.Command):
         return (self.help or "").strip().partition("\n")[0].rstrip(".")
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Completes flags, and further values of a multi-value option."""
+        """Complete flags, and further values of a multi-value option."""
         going_on = None if incomplete.startswith("-") else _going_on(ctx)
         if going_on:
             return going_on.shell_complete(ctx, incomplete)
@@ -254,7 +255,7 @@ version_option = click.option(
 
 
 def _going_on(ctx: click.Context) -> Option | None:
-    """The multi-value option at the end of a line, if there is one."""
+    """The multi-value option that the end of a line continues, if there is one."""
     typed: Sequence[str] = ctx.meta.get("arguments", ())
     last = next((word for word in reversed(typed) if word.startswith("-") and word != "-"), "")
     for param in ctx.command.params:
@@ -264,7 +265,7 @@ def _going_on(ctx: click.Context) -> Option | None:
 
 
 class Path(click.ParamType):
-    """A path of a file ("file") or folder ("dir"), which the shell completes."""
+    """A path to a file ("file") or folder ("dir"), for shell completion."""
 
     def __init__(self, name: str):
         self.name = name

@@ -1,4 +1,4 @@
-"""The words of a command line as click takes them, one value per flag, and the values they set."""
+"""The words of a command line, rewritten for click (one value per flag), and the option values."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Settings:
     """Values by field of a command's options.
 
     given: fields that the command line or a configuration file sets (others have defaults of the
-    --compat program); typed: those of the command line; origins: what set a field, an option as
-    typed or a file and its key; rest: words for click to parse; notes: options without effect, and
-    the reasons; interpolate: whether ${NAME} in paths stands for an environment variable;
-    in_own_names: the options in the names of the --compat program, for a form of its dumps; native:
-    whether no program but cgru decides the defaults.
+    --compat program); typed: fields that the command line sets; origins: where each value comes
+    from: an option as typed, or a file and its key; rest: words for click to parse; notes: options
+    without effect, with reasons; interpolate: whether ${NAME} in paths stands for an environment
+    variable; in_own_names: returns the options under the --compat program's names, for a form of
+    --dump-config; native: whether cgru decides the defaults, not another program.
     """
 
     native: ClassVar[bool] = True
@@ -54,7 +54,7 @@ class Settings:
 
     @property
     def noted(self) -> str:
-        """The line that lists options without effect, grouped by reason; "" if there are none."""
+        """A message that lists options without effect, grouped by reason; "" if there are none."""
         by_reason: dict[str, list[str]] = {}
         for origin, reason in self.notes:
             by_reason.setdefault(reason, []).append(origin)
@@ -80,8 +80,8 @@ def one_value_each(words: Sequence[str], options: type) -> list[str]:
     """The words with the flag repeated before each of its values, `--model=a --model=b`.
 
     click takes one value per flag, even if that is the next option. An
-    underscore in a long name stands for a dash. Raises UsageError for an option that lacks its
-    value, for a value of a switch, and for two values under two names of one option.
+    underscore in a long name stands for a dash. Raises UsageError for an option without its value,
+    for a switch with a value, and for different values under two names of an option.
     """
     known = {
         name.replace("_", "-"): flag
@@ -118,7 +118,7 @@ def _values(flag: Flag, typed: str, values: list[str], pending: list[str]) -> li
     while pending and (flag.many or not values) and not is_flag(pending[0]):
         values.append(pending.pop(0))
     if not values and pending and "--" in flag.metavar and set("= ") & set(pending[0]):
-        return [pending.pop(0)]  # options of another program, as one value
+        return [pending.pop(0)]  # a value that contains options of another program
     if not values and flag.implied is None:
         what = f" is expected, and {pending[0]} is an option" if pending else ""
         raise UsageError(f"{typed} lacks its value: {typed} {flag.value_name}{what}")
@@ -141,6 +141,6 @@ def interpolated(value: Any, origin: str) -> Any:
 
 
 def by_origin(message: str, options: type, origins: Mapping[str, str]) -> str:
-    """A message that names options as the user wrote them, in place of the names here."""
+    """A message in which options have the names that the user wrote."""
     written = {statements(options)[name][0].name: origin for name, origin in origins.items()}
     return re.sub(r"--[\w-]*\w", lambda match: written.get(match[0], match[0]), message)

@@ -1,4 +1,4 @@
-"""Options in a configuration file, `.yml` or `.json`: long names of options, and their values."""
+"""Options in a configuration file (`.yml` or `.json`): long names of options with values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NO_FILES = ("", "-", "stdin", "stdout", "none", "temporary")
 
 
 class ConfigFile(NamedTuple):
-    """A configuration file as it was read, once."""
+    """The content of a configuration file, which is read once."""
 
     path: str
     values: dict[str, Any]  # by key, as written
@@ -31,8 +31,9 @@ def settings(file: ConfigFile, options: type, *, relative: bool = False) -> Sett
     """The options that a file sets.
 
     A key is a long name of an option, dashes or underscores alike; null stands for a missing key.
-    relative: paths are relative to the file's folder, whatever the file says. Raises CgruError,
-    naming file and key, for keys that are unknown or given twice; values are checked later.
+    relative: paths are relative to the file's folder, even if the file does not say so. Raises
+    CgruError, naming file and key, for keys that are unknown or given twice; values are checked
+    later.
     """
     known = _known(options)
     path, pairs = file
@@ -66,7 +67,7 @@ def _check_paths(value: Any, flag: Flag, origin: str) -> None:
 
 
 def _shaped(value: Any, flag: Flag, beside_file: str | None) -> Any:
-    """A value of YAML or JSON in the form that click gives to one of the command line."""
+    """A value from YAML or JSON in the form that click gives to command-line values."""
     if flag.joined:
         value = " ".join(map(str, value)) if isinstance(value, list) else value
     elif flag.many:
@@ -75,25 +76,25 @@ def _shaped(value: Any, flag: Flag, beside_file: str | None) -> Any:
 
 
 def no_such_option(path: str, key: str, options: type) -> CgruError:
-    """The error for a key that is not an option."""
+    """The error message for a key that is not an option."""
     near = difflib.get_close_matches(_plain(key), _known(options), n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
     return CgruError(f"{path}: no such option: {key}{hint}")
 
 
 def is_foreign(file: ConfigFile, options: type) -> bool:
-    """Whether a file is another program's: `models` is Marian's, cgru writes `model`."""
+    """Whether a file is another program's, by its keys: Marian writes `models`, cgru `model`."""
     keys = set(map(_plain, file.values)) - {"config", "dump-config"}
     return "models" in keys or not keys <= {*_known(options), *_ABOUT_PATHS}
 
 
 def is_true(value: Any) -> bool:
-    """Whether a file switches an option on."""
+    """Whether a file's value switches an option on."""
     return str(value).lower() in ("true", "yes", "on", "1")
 
 
 def beside(value: Any, path: str) -> Any:
-    """Relative paths, taken as relative to the folder of a configuration file."""
+    """Paths, resolved relative to the folder of a configuration file."""
     if isinstance(value, tuple):
         return tuple(beside(one, path) for one in value)
     if not isinstance(value, str) or value in _NO_FILES:
@@ -102,7 +103,7 @@ def beside(value: Any, path: str) -> Any:
 
 
 def dump(options: Any, names: Collection[str] | None = None, **decided: Any) -> str:
-    """Options and decided values in force as YAML, which `load` reads back; names: only these."""
+    """Options and decided defaults as YAML, which `load` reads back; names: fields to include."""
     import yaml
 
     values = {}
@@ -127,7 +128,7 @@ def _known(options: type) -> dict[str, tuple[str, Flag]]:
 
 
 def _keys(flag: Flag) -> list[str]:
-    """The long names of an option, its own first."""
+    """The long names of an option, the primary name first."""
     names = (name for name in (*flag.flags, *flag.aliases) if name.startswith("--"))
     return [_plain(name) for name in names]
 

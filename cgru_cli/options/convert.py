@@ -37,13 +37,13 @@ class ConvertOptions(ConfiguredOptions):
         choice(*TO),
     )
     store: str = output_option(
-        "--store TYPE: type of the weights in OUT, npz, h5, onnx or web; float16 halves the file "
-        "and rounds the weights to three digits",
+        "--store TYPE: data type of the weights in OUT (npz, h5, onnx or web); float16 halves the "
+        "file size and rounds the weights to three digits",
         choice(*STORE, default="float32"),
     )
     precision: str = output_option(
-        "--precision TYPE: matrix products of OUT, onnx or web; int8 computes with 8-bit integers "
-        "and makes the file four times smaller, which cannot be converted back",
+        "--precision TYPE: data type of matrix products in OUT (onnx or web); with int8 (8-bit "
+        "integers) the file is four times smaller, but cannot be converted back",
         choice(*PRECISION, default="float32"),
         excludes="--info",
     )

@@ -25,8 +25,8 @@ def option(
 
     text: `-k --beam-size K (--secondary-name ...): help`. An option whose placeholder has `...` or
     several words takes several values; one without a placeholder and values is a switch. values:
-    their kind and the default, from a function below; needs: options, `and` between them; excludes:
-    options, a comma between them.
+    their kind and the default, from a function below; needs: options separated by `and`; excludes:
+    options separated by commas.
     """
     head, _, help = text.partition(": ")
     head, _, names = head.partition(" (")
@@ -55,7 +55,7 @@ def option(
 
 
 def whole(least: int | None, most: int, *, off: int | None = None, **more: Any) -> dict[str, Any]:
-    """Values that are whole numbers from least to most, or `off`."""
+    """Values that are integers from least to most, or `off`."""
     return {"kind": int, "bounds": Bounds(least, most, off=off)} | more
 
 
@@ -68,7 +68,7 @@ def number(
     off: float | None = None,
     **more: Any,
 ) -> dict[str, Any]:
-    """Values that are numbers from least to most, without `above` and `below`, or `off`."""
+    """Values that are numbers from least to most, or above `above` and below `below`, or `off`."""
     return {"kind": float, "bounds": Bounds(least, most, above, below, off)} | more
 
 
@@ -83,7 +83,7 @@ def choice(*choices: str, **more: Any) -> dict[str, Any]:
 
 
 def read_by(kind: Callable[[str], Any], **more: Any) -> dict[str, Any]:
-    """Values that a function reads; more: `Flag`'s default, implied, and joined."""
+    """Values that a function parses; more: the fields default, implied and joined of `Flag`."""
     return {"kind": kind} | more
 
 
@@ -93,9 +93,9 @@ def frequency(default: str | None, **more: Any) -> dict[str, Any]:
 
 
 def same(options: type, name: str, *, excludes: tuple[str, ...] | None = None) -> Any:
-    """A dataclass field for an option of another command, as declared there.
+    """A dataclass field that reuses the declaration of another command's option.
 
-    excludes: the options that it excludes here, where some of the others do not exist.
+    excludes: the options that it excludes in this command, if they differ.
     """
     stated, default = statements(options)[name]
     if excludes is not None:

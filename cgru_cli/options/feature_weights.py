@@ -1,6 +1,6 @@
 """Weights of features and of an ensemble's models: numbers, or a file that `--tune` wrote.
 
-The file is JSON: an object of names and numbers, or one that has it as its "weights".
+The file is a JSON object of names and numbers, or has such an object under the key "weights".
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ EQUAL = "equal"  # for the option without a value
 
 @dataclass(frozen=True)
 class FeatureWeights:
-    """Weights by name or in order; if neither is given, 1 for every named feature.
+    """Weights by name or in order; if neither is given, every named feature has weight 1.
 
-    normalize: length normalisation with which the weights were found, None if unknown.
+    normalize: the length normalisation for which the weights were tuned, None if unknown.
     """
 
     by_name: Mapping[str, float] | None = None
@@ -31,7 +31,7 @@ class FeatureWeights:
 
     @classmethod
     def asked(cls, text: str | None) -> FeatureWeights:
-        """The weights that an option's value states: numbers, a file's name, or None.
+        """The weights in an option's value: numbers, a file's name, or None.
 
         Raises CgruError for a file that cannot be read, UsageError for invalid numbers.
         """
@@ -84,10 +84,11 @@ def read(path: str) -> FeatureWeights:
 
 
 def model_weights(given: Sequence[float | str], models: Sequence[str]) -> tuple[float, ...]:
-    """The weights of an ensemble's models (their paths) as `--weights` gives them.
+    """The weights that `--weights` gives to the models of an ensemble, named by their paths.
 
-    A file's are found by the models' names; F0, F1, .. are the models in their order, and other
-    names stand in the order of the models. Raises UsageError for a wrong number of weights.
+    Weights in a file are matched by the models' names; F0, F1, .. are the models in order, and
+    other names are matched in the order of the file. Raises UsageError for a wrong number of
+    weights.
     """
     if not any(isinstance(one, str) for one in given):
         return _as_many(given, models, "--weights")  # type: ignore[arg-type]
@@ -122,9 +123,10 @@ def _have(names: Sequence[str]) -> str:
 def ensemble_weights(
     given: Sequence[float | str], models: Sequence[str], sums: bool
 ) -> tuple[float, ...]:
-    """The weights of an ensemble of these models: as given, else 1 each, or their mean's.
+    """The weights of an ensemble's models: as given, otherwise 1 each, or those of the mean.
 
-    Raises UsageError for a wrong number of weights, or if all are zero; CgruError for a bad file.
+    Raises UsageError for a wrong number of weights, or if all are zero; CgruError for an invalid
+    file.
     """
     if not given:
         return (1.0 if sums else 1.0 / len(models),) * len(models)

@@ -1,7 +1,7 @@
 """The properties of an option that a dataclass declares, and the checks of its values.
 
-Flags, help texts, the tables of the documentation and the manual pages come from the option
-dataclasses, and are stated nowhere else.
+Flags, help texts, the tables of the documentation and the manual pages are generated from the
+option dataclasses.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ _GROUPS = """
 """
 GROUPS = [*" ".join(_GROUPS.split()).split(", "), ""]
 _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
-_PATHS = re.compile("FILE|MODEL|DIR|SRC|COMMAND")  # in placeholders of values that are paths
+_PATHS = re.compile("FILE|MODEL|DIR|SRC|COMMAND")  # placeholders of values that are paths
 
 
 @dataclass(frozen=True)
 class Flag:
     """The statement of one option.
 
-    flags: as typed; aliases: secondary names, accepted but not shown in the help; metavar: the
-    placeholder of its value; kind: reads a value, raising ValueError if it is invalid; choices: the
-    values allowed, in upper or lower case; many: takes one value or several, and may be repeated;
-    joined: several values are the words of one text; implied: the value that stands for the option
-    without one; needs: options that this one requires, each as typed (`--tune`,
+    flags: names as typed; aliases: secondary names, accepted but not shown in the help; metavar:
+    the placeholder of its value; kind: parses a value, raising ValueError if it is invalid;
+    choices: the allowed values, in upper or lower case; many: takes one value or several, and may
+    be repeated; joined: several values are the words of one text; implied: the value of the option
+    if it is given without one; needs: options that this one requires, each as typed (`--tune`,
     `--objective mrt`, `--tune or --rerank`); excludes: options that it cannot be combined with;
     by_data: describes the default that follows from the training data, if the declared default
     holds only with --compat or --defaults fixed.
@@ -64,7 +64,7 @@ class Flag:
 
     @property
     def name(self) -> str:
-        """The long flag, which messages name."""
+        """The long flag, which messages use."""
         return next(flag for flag in self.flags if flag.startswith("--"))
 
     @property
@@ -78,7 +78,7 @@ class Flag:
 
     @property
     def path(self) -> Literal["", "file"]:
-        """The kind of path that a value is, for completion by shells."""
+        """The kind of path that the option takes, for shell completion."""
         return "file" if _PATHS.search(self.metavar) else ""
 
     @property
@@ -101,7 +101,7 @@ class Flag:
 
     @property
     def description(self) -> str:
-        """The help with choices, implied value, and options that are needed."""
+        """The help with choices, implied value, and required options."""
         text = self.help
         if self.metavar and not all(choice in self.help for choice in self.choices):
             text += f": {', '.join(self.choices)}"
@@ -123,9 +123,9 @@ class Flag:
         return f"{off}{kind} {dataclasses.replace(self.bounds, off=None)}"
 
     def read(self, given: Any) -> Any:
-        """One value of the option, from the text typed or from a value of YAML or JSON.
+        """Parse one value of the option, given as text or as a value of YAML or JSON.
 
-        Raises ValueError, saying what is allowed, for a value that is not.
+        Raises ValueError, naming the allowed values, for any other.
         """
         value = self._converted(given)
         self.check(value)
@@ -133,14 +133,14 @@ class Flag:
 
     def _converted(self, given: Any) -> Any:
         if self.choices and isinstance(given, bool):
-            given = "on" if given else "off"  # as YAML reads these words
+            given = "on" if given else "off"  # YAML reads these words as booleans
         if self.choices and isinstance(given, str):
             return next((c for c in self.choices if c.lower() == given.lower()), given)
         if self.is_switch or type(given) not in (str, int, float):
             if self.is_switch and type(given) is bool:
                 return given
             raise ValueError(f"{shown(given)}: {self.expected} is expected")
-        if not _can_be_typed(str(given)):  # JSON can hold more
+        if not _can_be_typed(str(given)):  # a string of JSON can hold other characters
             raise ValueError(
                 f"{shown(given)}: text without zero bytes and half characters is expected"
             )
@@ -154,7 +154,7 @@ class Flag:
             raise ValueError(f"{shown(given)}: {self.expected} is expected") from None
 
     def check(self, value: Any) -> None:
-        """Raises ValueError, saying what is expected, for a value that is not allowed."""
+        """Raises ValueError, naming the expected values, for any other."""
         if self.choices:
             allowed = any(choice.lower() == str(value).lower() for choice in self.choices)
         elif self.is_number:
@@ -171,7 +171,7 @@ class Flag:
             raise ValueError(f"{shown(text)}: {error}") from None
 
     def shaped(self, value: Any) -> Any:
-        """One value or several, as the option takes them; the last of several for one."""
+        """The value in the shape that the option takes: a tuple, or the last of several values."""
         if self.many and not self.joined:
             return (value,) if isinstance(value, str) else value
         if isinstance(value, tuple):
@@ -179,9 +179,9 @@ class Flag:
         return value
 
     def is_off(self, value: Any, default: Any) -> bool:
-        """Whether a value turns the option off: nothing, False, 0, and frequencies of 0.
+        """Whether a value turns the option off: None, False, 0, or a frequency of 0.
 
-        Where the default is None, 0 is a value like any other.
+        For an option whose default is None, 0 is an ordinary value.
         """
         if default is None:
             return value is None
@@ -191,7 +191,7 @@ class Flag:
 
 
 def _can_be_typed(text: str) -> bool:
-    """Whether a text could be an argument of a command, and thus a file name."""
+    """Whether a text could be a command-line argument, and thus a file name."""
     try:
         return b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:
@@ -199,7 +199,7 @@ def _can_be_typed(text: str) -> bool:
 
 
 def shown(value: Any) -> str:
-    """A value in a message."""
+    """A value as messages show it."""
     text = value if isinstance(value, str) and value.isprintable() and value else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
@@ -208,8 +208,8 @@ def shown(value: Any) -> str:
 class Options:
     """The options of a command; a class of each command adds its fields.
 
-    Raises UsageError, naming the option, for numbers out of bounds, invalid choices, options that
-    lack a required one, and options that exclude each other, wherever they come from.
+    Raises UsageError, naming the option, for numbers out of bounds, invalid choices, missing
+    required options, and options that exclude each other, whatever their origin.
     """
 
     def __post_init__(self) -> None:
@@ -232,7 +232,7 @@ class Options:
 
 
 def lacking(options: type, stated: Flag, values: Mapping[str, Any]) -> str:
-    """The first option that this one needs and that is off, "" if there is none."""
+    """The first missing option among those that this one needs, "" if there is none."""
     for needed in stated.needs:
         if not any(_is_on(options, other, values) for other in needed.split(" or ")):
             return needed
@@ -240,7 +240,7 @@ def lacking(options: type, stated: Flag, values: Mapping[str, Any]) -> str:
 
 
 def _is_on(options: type, typed: str, values: Mapping[str, Any]) -> bool:
-    """Whether an option is given and not off, or, as `--objective mrt`, has that value."""
+    """Whether an option is on, or has the value named with it, as in `--objective mrt`."""
     name, _, word = typed.partition(" ")
     field_name = _fields(options)[name]
     if word:
@@ -269,7 +269,7 @@ def by_data(options: type) -> frozenset[str]:
 
 
 def flag(options: type, name: str) -> str:
-    """The option of a field, as it is typed."""
+    """The option of a field, as typed."""
     return statements(options)[name][0].name
 
 
@@ -281,7 +281,7 @@ def shown_default(default: Any) -> str:
 
 
 def grouped(options: type) -> Iterator[tuple[str, list[tuple[Flag, Any]]]]:
-    """The groups of a command in their order: title, then flags and defaults."""
+    """The groups of a command in order: title, then flags and defaults."""
     for group in GROUPS:
         if members := [s for s in statements(options).values() if s[0].group == group]:
             yield group, members

@@ -22,7 +22,7 @@ from .translate import TranslateOptions
 Stated = ParamSpec("Stated")
 First = TypeVar("First")
 Result = TypeVar("Result")
-# Options that read other options, or print them.
+# Options that read or print other options.
 NOT_IN_PYTHON = {"config", "dump_config", "interpolate_env_vars", "relative_paths"}
 
 
@@ -87,7 +87,7 @@ class ScoringKeywords(TypedDict, total=False):
 
 
 class TranslatorKeywords(SearchKeywords, total=False):
-    """Options of `cgru translate`, without those of its files and its output."""
+    """Options of `cgru translate`, without those for its files and output."""
 
     compat: str | None
     weights: Sequence[float | str]
@@ -121,10 +121,10 @@ def takes(
 
 
 def checked(options: type, given: Mapping[str, Any], known: Sequence[str]) -> dict:
-    """Keyword arguments as values of these options; `known` names those that are accepted.
+    """Check keyword arguments, and return them as option values; `known`: the accepted names.
 
-    Paths and lists are accepted where the option takes text and tuples. Raises UsageError for
-    other names, suggesting a similar one, and for values of another type.
+    Paths and lists are accepted where the option takes text and tuples. Raises UsageError for other
+    names, suggesting a similar one, and for values of the wrong type.
     """
     values: dict[str, Any] = {}
     for name, value in given.items():
@@ -147,14 +147,14 @@ def checked(options: type, given: Mapping[str, Any], known: Sequence[str]) -> di
     return values
 
 
-# Arguments of Python that have other names, or other values, than the options.
+# Python arguments whose names or values differ from the options.
 _ARGUMENTS = {"force_decode": "prefixes", "model": "models", "metric": "metrics"}
 _FLAG = re.compile(r"cgru [a-z]+ [^);,]*|(?<![\w-])--[a-z][\w-]*")
 
 
 @contextlib.contextmanager
 def in_python() -> Iterator[None]:
-    """Let errors, warnings and notes of the block name arguments of Python instead of flags."""
+    """Let errors, warnings and notes of this block name Python arguments instead of flags."""
     before = WORDING.get()
     WORDING.set(functools.partial(_FLAG.sub, _argument))
     try:
@@ -166,7 +166,7 @@ def in_python() -> Iterator[None]:
 
 
 def _argument(found: re.Match[str]) -> str:
-    """`beam_size` for `--beam-size`; `no_preprocess=True` for a switch. Commands stay."""
+    """`beam_size` for `--beam-size`, `no_preprocess=True` for a switch; commands are unchanged."""
     for options in (TranslateOptions, ScoreOptions, PrepOptions, TrainOptions, ConvertOptions):
         for name, (stated, _) in statements(options).items():
             if found[0] in stated.flags:
@@ -192,7 +192,7 @@ def one_text(what: str, given: Any) -> str:
 
 
 class Arguments(NamedTuple):
-    """The arguments that a Translator or PairScorer was made with, for pickling by path."""
+    """The arguments of a Translator or PairScorer, for pickling by path."""
 
     paths: list[str] | None  # None for models in memory
     vocabularies: tuple[str, ...]
@@ -200,7 +200,7 @@ class Arguments(NamedTuple):
 
     @classmethod
     def of(cls, models: Any, vocabularies: Sequence[str], options: Mapping[str, Any]) -> Arguments:
-        """Remembers paths only, never models in memory."""
+        """Keep the paths, but no models in memory."""
         given = [models] if isinstance(models, str | os.PathLike) else models
         named = isinstance(given, list | tuple) and all(
             isinstance(one, str | os.PathLike) for one in given
@@ -208,7 +208,7 @@ class Arguments(NamedTuple):
         return cls([*map(os.fspath, given)] if named else None, (*vocabularies,), options)
 
     def reduced(self, kind: type) -> tuple:
-        """For `__reduce__`. Raises UsageError for models in memory."""
+        """The result of `__reduce__`. Raises UsageError for models in memory."""
         if self.paths is None:
             raise UsageError(
                 "a model in memory cannot be pickled; write it with write_model, and give its path"

@@ -1,6 +1,6 @@
 """The kinds of option values: numbers within bounds, and short texts in a fixed format.
 
-Each function reads a text and raises ValueError, saying what is expected, for any other.
+Each function parses a text, and raises ValueError, naming the expected form, if it is invalid.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FREQUENCIES = (
 class Bounds:
     """The range of a number, and one number outside it that is allowed too.
 
-    least, most: belong to the range; above, below: do not; off: turns the option off.
+    least, most: inclusive bounds; above, below: exclusive bounds; off: turns the option off.
     """
 
     least: float | None = None
@@ -49,7 +49,7 @@ class Bounds:
         )
 
     def __str__(self) -> str:
-        """Such as `from 1 to 1,000`, `from 0 to below 1`, `above 0, at most 10`."""
+        """A text such as `from 1 to 1,000`, `from 0 to below 1`, `above 0, at most 10`."""
         text = ""
         if self.above is not None:
             text = f"above {_written(self.above)}"
@@ -91,11 +91,11 @@ def frequency(text: str) -> tuple[int | float, ProgressUnit]:
 
 
 def frequencies(text: str) -> tuple[tuple[int | float, ProgressUnit], ...]:
-    """Several, separated by commas, such as Marian's `--after 10e,300ku`."""
+    """Frequencies separated by commas, such as Marian's `--after 10e,300ku`."""
     return tuple(frequency(part) for part in text.split(","))
 
 
-LENGTH_POWER = Bounds(least=0, most=10)  # of length normalisation
+LENGTH_POWER = Bounds(least=0, most=10)  # the power of length normalisation
 TEMPERATURE = Bounds(above=0, most=1000)
 TOP = Bounds(least=1, most=10_000_000)
 NUCLEUS = Bounds(above=0, most=1)
@@ -114,11 +114,11 @@ _SAMPLING: dict[str, list[tuple[str, Callable[[str], float], Bounds]]] = {
     "topk": [("top", int, TOP)],
     "nucleus": [("nucleus", float, NUCLEUS)],
     "epsilon": [("epsilon", float, EPSILON)],
-}  # the number after each kind of sampling
+}  # the number that follows each kind of sampling
 
 
 def sampling(text: str) -> dict[str, Any]:
-    """The fields of `search.settings.Sampling` that are stated: `topk 10 0.8` has two."""
+    """The given fields of `search.settings.Sampling`: `topk 10 0.8` has two."""
     kind, *rest = text.split() or [""]
     fields = [*_SAMPLING.get(kind, []), ("temperature", float, TEMPERATURE)]
     try:
@@ -138,7 +138,7 @@ def sampling(text: str) -> dict[str, Any]:
 
 
 class ShortlistNumbers(NamedTuple):
-    """The numbers of a shortlist: first words, best translations, and least probability."""
+    """The numbers of a shortlist: first words, best translations, and minimum probability."""
 
     first: int = 100
     best: int = 100
@@ -175,7 +175,7 @@ def alignment(text: str) -> Literal["hard", "soft"] | float:
 
 
 def weight(text: str) -> float | str:
-    """A weight, or else the name of a file."""
+    """A weight, or the name of a file."""
     try:
         number = plain_number(float, text)
     except ValueError:
@@ -186,7 +186,7 @@ def weight(text: str) -> float | str:
 
 
 def saved_model(path: str) -> str:
-    """The name of a model to train, a `.npz` unless it is a `.h5`."""
+    """The path of a model to train; `.npz` is added unless it ends in `.h5`."""
     return path if not path or path.endswith((".npz", ".h5")) else f"{path}.npz"
 
 
@@ -199,7 +199,7 @@ def is_never(text: str) -> bool:
 
 
 def unchanged(read: Callable[[str], Any]) -> Callable[[str], str]:
-    """The kind of an option whose text is checked by `read` and kept unchanged."""
+    """The kind of an option whose text `read` checks and that stays unchanged."""
 
     def kind(text: str) -> str:
         read(text)

@@ -38,15 +38,15 @@ class FilterOptions(ConfiguredOptions):
         "-o --output FILE: file to write, .gz too; standard output if not given"
     )
     model_is: tuple[str, ...] = model_option(
-        "--model-is NAME=VALUE...: refuse models that differ from this description, written with "
-        "Marian's names of options, such as dim-emb=512"
+        "--model-is NAME=VALUE...: refuse models that differ from this description, in Marian's "
+        "option names, such as dim-emb=512"
     )
     log: str | None = model_option(
         "--log FILE: also write warnings and the time taken to this file"
     )
     no_preprocess: bool = model_option(
-        "--no-preprocess: do not preprocess the text or undo that in the output, even if the model "
-        "comes with a MODEL.preprocess.json"
+        "--no-preprocess: neither preprocess the text nor postprocess the output, even if the "
+        "model has a MODEL.preprocess.json"
     )
     no_spm_encode: bool = model_option(
         "--no-spm-encode: the input is in SentencePiece pieces already; do not split it"
@@ -84,12 +84,12 @@ class FilterOptions(ConfiguredOptions):
     )
     heatmap_lines: str | None = attention_option(
         "--heatmap-lines N,N-N: numbers of the lines that --heatmap draws, from 1; if not given, "
-        "the first 20 of a page, the first 4 of a picture",
+        "the first 20 for a page, the first 4 for a picture",
         needs="--heatmap",
     )
 
     workspace: int = computing_option(
-        "-w --workspace MB: memory that a mini-batch may take beside the model; larger ones are "
+        "-w --workspace MB: memory for a mini-batch, beside the model; larger mini-batches are "
         "split (MiB)",
         whole(1, 16_777_216, default=2048),
     )

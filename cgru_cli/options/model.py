@@ -8,7 +8,7 @@ from .configured import ConfiguredOptions, general_option
 from .declaration import choice, number, options_of, read_by, whole
 from .kinds import saved_model
 
-LABELLING = ("classifier", "tagger")  # types that give labels and write no text
+LABELLING = ("classifier", "tagger")  # types that predict labels and write no text
 UNITS = ("gru", "lstm", "rnn", "tanh", "relu", "sigmoid")
 
 data_option = options_of("Training data")
@@ -36,13 +36,13 @@ class ModelOptions(ConfiguredOptions):
         choice("data", "fixed", default="data"),
     )
     dry_run: bool = general_option(
-        "--dry-run: print the model's size, an estimate of memory and the first batch, and exit"
+        "--dry-run: print the model's size, the estimated memory and the first batch, and exit"
     )
     seed: int = general_option(
         "--seed N: random seed of initial weights, order of the data, dropout and sampling",
         whole(0, 2**63 - 1, default=1),
     )
-    quiet: bool = general_option("--quiet: write nothing but errors to standard error")
+    quiet: bool = general_option("--quiet: write only errors to standard error")
 
     train_sets: tuple[str, ...] = data_option(
         "-t --train-sets SRC TRG (--datasets): source and target text (several pairs: all "
@@ -55,14 +55,14 @@ class ModelOptions(ConfiguredOptions):
         "line (also of --valid-sets); `-t -` is standard input"
     )
     tsv_fields: int = data_option(
-        "--tsv-fields N: number of fields of a line with --tsv; 0: as many as are read",
+        "--tsv-fields N: number of fields of a line with --tsv; 0: the number that training reads",
         whole(0, 16, default=0),
         needs="--tsv",
     )
     vocabularies: tuple[str, ...] = data_option(
         "-v --vocabs SRC TRG (--dictionaries): vocabulary files: source (one for each factor), "
         "then target; for a language model one file; a vocabulary of labels that does not exist "
-        "is made of the training labels; not needed with DATA"
+        "is made from the training labels; not needed with DATA"
     )
     dim_vocabs: tuple[int, ...] = data_option(
         "--dim-vocabs N...: number of words to take from the beginning of each vocabulary file; "
@@ -75,21 +75,21 @@ class ModelOptions(ConfiguredOptions):
         "them)"
     )
     sentencepiece_max_lines: int = data_option(
-        "--sentencepiece-max-lines N: largest number of lines to learn a .spm from",
+        "--sentencepiece-max-lines N: maximum number of lines to learn a .spm from",
         whole(1, 10**9, default=2_000_000),
     )
     right_left: bool = data_option(
         "--right-left: train a right-to-left model, which writes sentences from their end, and "
-        "with --compat marian reads them from there too; translate and score recognise such "
+        "with --compat marian also reads them from the end; translate and score recognise such "
         "models"
     )
 
     type: str = model_option(
-        "--type TYPE (--model_type): type of model, by what its decoder sees of the source: "
-        "nothing (lm, a language model), the encoder's last state (encdec at every step, seq2seq "
-        "at the first), or a context by attention (rnnsearch, cgru); or without a decoder: a "
-        "label for each line (classifier) or each word (tagger); s2s, amun and nematus are "
-        "Marian's names of cgru",
+        "--type TYPE (--model_type): type of model; its decoder reads no source (lm, a language "
+        "model), the encoder's last state (encdec at every step, seq2seq at the first), or a "
+        "context by attention (rnnsearch, cgru); without a decoder, it predicts a label for each "
+        "line (classifier) or each word (tagger); s2s, amun and nematus are Marian's names for "
+        "cgru",
         choice(
             "lm",
             "encdec",
@@ -106,11 +106,11 @@ class ModelOptions(ConfiguredOptions):
     condition: bool = model_option(
         "--condition: with --type lm, generate each text from one input: a label on each line (-t "
         "LABELS TEXT -v LABELS.json VOCAB), or a vector of numbers (-t FEATURES TEXT -v VOCAB), "
-        "between spaces or as a .npy that has a row for each line"
+        "separated by spaces or as a .npy with a row for each line"
     )
     cell: str = model_option(
-        "--cell: recurrent unit of encoder and decoder; rnn and tanh are the plain (Elman) unit, "
-        "relu and sigmoid the same with that activation",
+        "--cell: recurrent unit of encoder and decoder; rnn and tanh are the plain (Elman) unit; "
+        "relu and sigmoid are the same with that activation",
         choice(*UNITS, default="gru"),
     )
     enc_cell: str | None = model_option(
@@ -125,22 +125,22 @@ class ModelOptions(ConfiguredOptions):
         choice("after", "before", default="after"),
     )
     dec_start: str = model_option(
-        "--dec-start: what the decoder's first state is computed from, for --type rnnsearch and "
-        "cgru: the mean annotation (DL4MT, Nematus, Marian) or the backward encoder's last state "
-        "(Bahdanau et al. 2015)",
+        "--dec-start: input of the decoder's first state, for --type rnnsearch and cgru: the mean "
+        "annotation (DL4MT, Nematus, Marian) or the backward encoder's last state (Bahdanau et "
+        "al. 2015)",
         choice("mean", "last-backward", default="mean"),
     )
     no_feedback: bool = model_option(
         "--no-feedback: do not feed the previous word to the decoder (--type encdec and "
-        "seq2seq): its state depends on the previous state and, of encdec, the encoder's last "
-        "state only"
+        "seq2seq): its state depends only on the previous state and, for encdec, on the encoder's "
+        "last state"
     )
     enc_type: str | None = model_option(
         "--enc-type TYPE: direction of the encoder's levels: alternating (two stacks, whose "
         "levels alternate between forward and backward), bidirectional (two stacks, one for each "
         "direction), bi-unidirectional (both directions at the bottom, forward above), "
         "unidirectional (forward), reversed (backward, Sutskever et al. 2014); if not given, "
-        "alternating for models with attention, else unidirectional",
+        "alternating for models with attention, otherwise unidirectional",
         choice("alternating", "bidirectional", "bi-unidirectional", "unidirectional", "reversed"),
     )
     pooling: str = model_option(
@@ -178,7 +178,7 @@ class ModelOptions(ConfiguredOptions):
     )
     dec_cell_base_depth: int | None = model_option(
         "--dec-cell-base-depth N (--rnn_dec_base_transition_depth): cells of the decoder's first "
-        "level, one after the other; if not given, 2 for cgru, else 1",
+        "level, one after the other; if not given, 2 for cgru, otherwise 1",
         whole(1, 100),
     )
     dec_cell_high_depth: int = model_option(
@@ -196,14 +196,14 @@ class ModelOptions(ConfiguredOptions):
         "normalisation"
     )
     normalization_form: str = model_option(
-        "--normalization-form: form of --layer-normalization: Nematus' (a gain and a bias for "
-        "each product), that of Marian's types s2s and amun (gates and proposal together, gains "
-        "only), or Nematus-TF's RMS norm",
+        "--normalization-form: form of --layer-normalization: of Nematus (a gain and a bias for "
+        "each product), of Marian's types s2s and amun (gates and proposal together, gains only), "
+        "or the RMS norm of Nematus-TF",
         choice("nematus", "marian", "rms", default="nematus"),
         needs="--layer-normalization",
     )
     weight_normalization: bool = model_option(
-        "--weight-normalization (--weight_normalisation): weight normalisation, in Nematus' form"
+        "--weight-normalization (--weight_normalisation): weight normalisation, as in Nematus"
     )
     tied_embeddings: bool = model_option(
         "--tied-embeddings (--tie_decoder_embeddings): use the target embeddings as weights of "
@@ -265,5 +265,5 @@ class ModelOptions(ConfiguredOptions):
 
     @property
     def begins_from(self) -> str | None:
-        """The model whose weights training starts from, if they are not new."""
+        """The model whose weights training starts from; None for new weights."""
         return self.pretrained_model or self.prior_model

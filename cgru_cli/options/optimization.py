@@ -50,7 +50,8 @@ class OptimizationOptions(BatchOptions):
         "or none"
     )
     guided_alignment_cost: Literal["ce", "mse", "mult"] = objective_option(
-        "--guided-alignment-cost: cost of the attention, compared with --guided-alignment: "
+        "--guided-alignment-cost: cost of the attention given the alignments of "
+        "--guided-alignment: "
         "cross-entropy (ce), mean squared error (mse), or -log of the attention on aligned words "
         "(mult)",
         choice("ce", "mse", "mult", default="ce"),
@@ -109,8 +110,7 @@ class OptimizationOptions(BatchOptions):
         "--mrt-reference: add the reference translation to the samples"
     )
     mrt_ml_mix: float = risk_option(
-        "--mrt-ml-mix X: weight of the reference's cross-entropy per word, which is added to the "
-        "risk",
+        "--mrt-ml-mix X: weight of the reference's cross-entropy per word, added to the risk",
         number(0, 1_000_000, default=0.0),
     )
 
@@ -130,13 +130,13 @@ class OptimizationOptions(BatchOptions):
         whole(1, 1_000_000, default=1),
     )
     clip_norm: float = optimiser_option(
-        "--clip-norm X (--clip_c): scale gradients down to this norm, over all parameters; 0: no "
-        "clipping",
+        "--clip-norm X (--clip_c): maximum norm of the gradient of all parameters, to which "
+        "larger gradients are scaled down; 0: no clipping",
         number(0, 1e9, default=1.0),
     )
     exponential_smoothing: float = optimiser_option(
         "--exponential-smoothing A: validate and save an exponential moving average of the "
-        "weights, in which the newest ones have the factor A; 0: no average",
+        "weights, in which the newest weights have the factor A; 0: no average",
         number(0, below=1, default=0.0, implied=1e-4, by_data="0.001"),
     )
     decay_c: float = optimiser_option(
@@ -152,8 +152,8 @@ class OptimizationOptions(BatchOptions):
     )
     quantize_bits: int = optimiser_option(
         "--quantize-bits N: quantise matrices: round their weights to the levels of N bits after "
-        "every update, and add the rounding error back before the next rounding "
-        "(--exponential-smoothing averages the weights before they are rounded); 0: no "
+        "every update, and add the rounding error back before the next one "
+        "(--exponential-smoothing averages the unrounded weights); 0: no "
         "quantisation",
         whole(0, 24, default=0),
     )
@@ -170,18 +170,19 @@ class OptimizationOptions(BatchOptions):
         "--quantize-biases: also quantise biases and gains of normalisation"
     )
     max_nan: int = optimiser_option(
-        "--max-nan N: end training after N updates in a row whose cost or gradient is not finite",
+        "--max-nan N: end training after N consecutive updates whose cost or gradient is not "
+        "finite",
         whole(1, 10**9, default=10),
     )
 
     learn_rate: float = rate_option(
-        "-l --learn-rate R (--learning_rate --lrate): learning rate; 0 leaves the weights as "
-        "they are, to validate a model only",
+        "-l --learn-rate R (--learning_rate --lrate): learning rate; 0 leaves the weights "
+        "unchanged, to validate a model",
         number(0, 1000, default=1e-4, by_data="0.0003 to 0.002 for adam, less for large states"),
     )
     lr_words_ref: int = rate_option(
-        "--lr-words-ref N: make the learning rate of each update proportional to its target words; "
-        "--learn-rate is that of N words; 0: the same for every update",
+        "--lr-words-ref N: make the learning rate of each update proportional to its target "
+        "words; --learn-rate is the rate for N words; 0: the same rate for every update",
         whole(0, 100_000_000, default=0),
     )
     lr_warmup: str = rate_option(
@@ -205,14 +206,14 @@ class OptimizationOptions(BatchOptions):
         frequency("0"),
     )
     lr_decay_inv_sqrt_start: str | None = rate_option(
-        "--lr-decay-inv-sqrt-start N[u|e|t]: progress at which --lr-decay-inv-sqrt begins, if "
-        "not at N (Marian's second value of that option)",
+        "--lr-decay-inv-sqrt-start N[u|e|t]: progress at which --lr-decay-inv-sqrt begins; its "
+        "own N if not given (the second value of Marian's option)",
         frequency(None),
         needs="--lr-decay-inv-sqrt",
     )
     lr_report: bool = rate_option(
-        "--lr-report: show the learning rate in the log even with --compat marian (otherwise "
-        "always shown)"
+        "--lr-report: show the learning rate in the log with --compat marian, too (otherwise it "
+        "is always shown)"
     )
     lr_decay: float = rate_option(
         "--lr-decay F: factor by which the learning rate is multiplied when it decays; 0: no decay",
@@ -221,16 +222,16 @@ class OptimizationOptions(BatchOptions):
     lr_decay_strategy: DecayStrategy = decay_option(
         "--lr-decay-strategy: when the learning rate decays: by epochs, by updates (batches), or "
         "when validation has not improved (stalled); with epoch+batches and epoch+stalled, at "
-        "every epoch once either has come",
+        "every epoch once either condition is met",
         choice(*get_args(DecayStrategy), default="stalled"),
     )
     lr_decay_start: tuple[int, ...] = decay_option(
-        "--lr-decay-start N...: epoch, update or number of validations without improvement of "
-        "the first decay; two numbers for two strategies",
+        "--lr-decay-start N...: epoch, update or number of validations without improvement at "
+        "which the first decay happens; two numbers for two strategies",
         whole(1, 10**9, default=(1,)),
     )
     lr_decay_freq: int = decay_option(
-        "--lr-decay-freq N: epochs or updates between two decays",
+        "--lr-decay-freq N: epochs or updates between decays",
         whole(1, 10**9, default=1),
     )
     lr_decay_repeat_warmup: bool = rate_option(
@@ -262,8 +263,8 @@ class OptimizationOptions(BatchOptions):
         probability(0.0),
     )
     dropout_annotation: float = dropout_option(
-        "--dropout-annotation P: dropout probability of the encoder's annotations, the same for "
-        "all layers that read them",
+        "--dropout-annotation P: dropout probability of the encoder's annotations, with the same "
+        "mask for all layers that read them",
         probability(0.0, by_data="0.3 to 0 unless other dropout is given"),
     )
     dropout_output: float | None = dropout_option(

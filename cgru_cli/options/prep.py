@@ -30,8 +30,8 @@ class PrepOptions(ConfiguredOptions):
     """
 
     jobs: int | None = general_option(
-        "-j --jobs N: number of parallel processes, which does not change the result; one for "
-        "each processor if not given",
+        "-j --jobs N: number of parallel processes (the result is the same); one for each "
+        "processor if not given",
         whole(1, 4096),
     )
     force: bool = general_option(
@@ -52,10 +52,10 @@ class PrepOptions(ConfiguredOptions):
         "test1, test2 and so on"
     )
     source_lang: str | None = text_option(
-        "--source-lang CODE: language of the source, for --tokenize and --normalize-punctuation"
+        "--source-lang CODE: source language, for --tokenize and --normalize-punctuation"
     )
     target_lang: str | None = text_option(
-        "--target-lang CODE: language of the target, for --tokenize and --normalize-punctuation"
+        "--target-lang CODE: target language, for --tokenize and --normalize-punctuation"
     )
     factors: int = text_option(
         "--factors N: number of source factors, the word itself included; the source is "
@@ -70,9 +70,12 @@ class PrepOptions(ConfiguredOptions):
         "--normalize-punctuation: normalise punctuation as Moses does"
     )
     tokenize: bool = token_option("--tokenize: tokenise as Moses does")
-    escape: bool = tokenized_option("--escape: write &apos; and the like as Moses' tokeniser does")
+    escape: bool = tokenized_option(
+        "--escape: write special characters as entities such as &apos;, as Moses' tokeniser does"
+    )
     split_hyphens: bool = tokenized_option(
-        "--split-hyphens: split words at hyphens, a-b to a @-@ b, as Moses' tokeniser does with -a"
+        "--split-hyphens: split words at hyphens (a-b becomes a @-@ b), as Moses' tokeniser does "
+        "with -a"
     )
     lowercase: bool = token_option(
         "--lowercase: write everything in lower case", excludes="--truecase"
@@ -82,8 +85,8 @@ class PrepOptions(ConfiguredOptions):
     )
 
     subwords: Literal["bpe", "unigram", "subword-nmt", "none"] | None = subword_option(
-        "--subwords: how words are split: by SentencePiece (bpe, unigram), by subword-nmt, or "
-        "not at all; if not given, bpe, or subword-nmt with --codes",
+        "--subwords: method of splitting words: SentencePiece (bpe, unigram), subword-nmt, or "
+        "none; if not given, bpe, or subword-nmt with --codes",
         choice("bpe", "unigram", "subword-nmt", "none"),
     )
     subword_vocabulary: int = subword_option(
@@ -98,16 +101,16 @@ class PrepOptions(ConfiguredOptions):
         "--separate: one sub-word model for the source, another for the target"
     )
     codes: tuple[str, ...] = subword_option(
-        "--codes FILE...: split words by these codes of subword-nmt instead of learning some: "
+        "--codes FILE...: split words with these subword-nmt codes instead of learning new ones: "
         "one file for both sides, or one for each"
     )
     character_coverage: float = subword_option(
-        "--character-coverage P: share of the text's characters that SentencePiece's vocabulary "
+        "--character-coverage P: share of the text's characters that the SentencePiece vocabulary "
         "covers; 0.9995 is usual for Chinese and Japanese",
         number(most=1, above=0, default=1.0),
     )
     byte_fallback: bool = subword_option(
-        "--byte-fallback: let SentencePiece spell characters that its vocabulary lacks in bytes, "
+        "--byte-fallback: let SentencePiece encode characters outside its vocabulary as bytes, "
         "with 256 of its pieces, so that no character is unknown"
     )
     copy: tuple[str, ...] = subword_option(
@@ -118,8 +121,8 @@ class PrepOptions(ConfiguredOptions):
         excludes="--tokenize, --codes",
     )
     sample: int = subword_option(
-        "--sample N: number of randomly drawn sentence pairs to learn sub-words and --truecase "
-        "from; 0: all",
+        "--sample N: number of randomly drawn sentence pairs from which sub-words and --truecase "
+        "are learned; 0: all",
         whole(0, 10**12, default=500_000),
     )
     seed: int = subword_option("--seed N: random seed of --sample", whole(0, 2**63 - 1, default=0))
@@ -133,8 +136,8 @@ class PrepOptions(ConfiguredOptions):
         "--joint-vocabulary: write one .json vocabulary for source and target"
     )
     vocabulary_size: int = subword_option(
-        "--vocabulary-size N (--max-size -m): largest number of words of a .json vocabulary, or "
-        "of one for --compat marian, special words included; 0: all",
+        "--vocabulary-size N (--max-size -m): maximum number of words in a .json vocabulary, or "
+        "in one for --compat marian, including special words; 0: all",
         whole(2, 10_000_000, off=0, default=0),
     )
 
@@ -165,31 +168,29 @@ class PrepOptions(ConfiguredOptions):
     keep_duplicates: bool = removal_option("--keep-duplicates: keep repetitions of a sentence pair")
 
     apply: str | None = filter_option(
-        "--apply DIR: prepare lines from standard input, as a filter: like the text of this "
-        "folder of cgru prep, or as a preprocess.json says",
+        "--apply DIR: prepare lines from standard input like the text of this folder (made by "
+        "cgru prep), or as a preprocess.json specifies",
         excludes=f"--undo, {_FOLDER}",
     )
     undo: str | None = filter_option(
-        "--undo DIR: turn lines prepared by --apply back into text, as a filter", excludes=_FOLDER
+        "--undo DIR: turn lines that --apply prepared back into plain text", excludes=_FOLDER
     )
     side: str | None = filter_option(
-        "--side: side whose preparation --apply (source if not given) or --undo (target if not "
-        "given) uses",
+        "--side: side whose preparation is used by --apply (source if not given) or --undo "
+        "(target if not given)",
         choice("source", "target"),
         needs="--apply or --undo",
     )
-    words: bool = filter_option(
-        "--words: do not split words into sub-words with --apply", needs="--apply"
-    )
+    words: bool = filter_option("--words: leave words unsplit with --apply", needs="--apply")
 
     vocabulary_only: bool = program_option(
-        "--vocabulary-only: make no folder, only the vocabulary of a text, byte for byte as the "
-        "--compat program makes it: Marian's from standard input to standard output, the others' "
-        "from FILE to FILE.json (dl4mt: FILE.pkl)"
+        "--vocabulary-only: make only the vocabulary of a text, byte for byte as the --compat "
+        "program makes it: for marian from standard input to standard output, for the others from "
+        "FILE to FILE.json (dl4mt: FILE.pkl)"
     )
     compat: str | None = program_option(
-        "--compat: program whose vocabulary --vocabulary-only makes, as marian-vocab or "
-        "build_dictionary.py would",
+        "--compat: program whose vocabulary --vocabulary-only makes, like marian-vocab or "
+        "build_dictionary.py",
         choice(*VOCABULARY_PROGRAMS),
         needs="--vocabulary-only",
     )

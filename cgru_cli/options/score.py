@@ -34,11 +34,11 @@ class ScoreOptions(FilterOptions):
         "source and target, as for Marian"
     )
     compat: str | None = model_option(
-        "--compat: print as this program does: its sign of scores and output layout",
+        "--compat: print scores with the sign and the output layout of this program",
         choice("nematus", "nematus-tf", "dl4mt", "marian"),
     )
     print_target: bool = model_option(
-        "--print-target: print each translation in front of its scores, as Nematus' --verbose does"
+        "--print-target: print each translation before its scores, like Nematus' --verbose"
     )
     max_length: int = model_option(
         "--max-length N: cut source lines that are longer, with a warning, and refuse longer "
@@ -62,9 +62,9 @@ class ScoreOptions(FilterOptions):
     )
 
     word_top_k: int = score_option(
-        "--word-top-k K: write the K most probable words at each word of the translations, with "
-        "their log-probabilities, to --output in the place of scores: a .npy file, for cgru train "
-        "--objective distill (5 K bytes a word); 0: print scores",
+        "--word-top-k K: instead of scores, write the K most probable words at each word of the "
+        "translations, with their log-probabilities, to --output: a .npy file for cgru train "
+        "--objective distill (5 K bytes per word); 0: print scores",
         whole(0, 256, default=0),
         needs="--output",
         excludes="--summary, --word-scores, --alignment, --alignment-format, --heatmap, --n-best, "
@@ -82,9 +82,10 @@ class ScoreOptions(FilterOptions):
         read_by(str, default="Score"),
     )
     rerank: str | None = list_option(
-        "--rerank W...|FILE: print the best hypothesis of each sentence of the n-best list: by "
-        "the weighted sum of the list's features and the models' scores (divided as --normalize "
-        "says); give the weights in this order, a file that --tune wrote, or equal for 1 each",
+        "--rerank W...|FILE: print the best hypothesis of each sentence of the n-best list, by "
+        "the weighted sum of the list's features and the models' scores (normalised as by "
+        "--normalize); give the weights in this order, a file that --tune wrote, or `equal` for 1 "
+        "each",
         read_by(str, implied=EQUAL, joined=True),
         needs="--n-best",
         excludes=_RANKING,
@@ -94,36 +95,36 @@ class ScoreOptions(FilterOptions):
         needs="--rerank",
     )
     oracle: str | None = list_option(
-        "--oracle METRIC: print the hypothesis of each sentence of the n-best list that is the "
-        "most similar to --reference, by sentence-level chrF or BLEU",
+        "--oracle METRIC: for each sentence, print the hypothesis of the n-best list most similar "
+        "to --reference, by sentence-level chrF or BLEU",
         choice("chrf", "bleu"),
         needs="--n-best and --reference",
         excludes=f"{_RANKING}, --model, --rerank, --tune",
     )
     tune: str | None = list_option(
-        "--tune FILE: find the weights of features with which reranking the n-best list agrees "
-        "best with --reference, starting from those of --rerank, and write them to FILE",
+        "--tune FILE: optimise the weights for reranking the n-best list against --reference, "
+        "starting from those of --rerank, and write them to FILE",
         needs="--n-best and --reference",
         excludes=_RANKING,
     )
     restarts: int = list_option(
-        "--restarts N: number of resampled lists that --tune optimises on before the list itself",
+        "--restarts N: number of resampled lists on which --tune optimises before the list itself",
         whole(0, 1_000_000, default=8),
         needs="--tune",
     )
     seed: int = list_option(
         "--seed N: random seed of --tune", whole(0, 2**63 - 1, default=0), needs="--tune"
     )
-    join_bpe: bool = reranking_option("--join-bpe: join sub-words of hypotheses that end in `@@`")
+    join_bpe: bool = reranking_option("--join-bpe: in hypotheses, join sub-words that end in `@@`")
     in_words: bool = reranking_option(
-        "--in-words: the list is written in the words or sub-words of the model that wrote it, "
-        "so that --normalize can count them without that model (--join-bpe implies this)",
+        "--in-words: the list has the words or sub-words of the model that wrote it, so that "
+        "--normalize can count them without that model (implied by --join-bpe)",
         excludes="--model",
     )
 
     keep_above: float | None = corpus_option(
-        "--keep-above X: print only sentence pairs whose score is greater than X, as four fields "
-        "between tabs: source, target, score and line number",
+        "--keep-above X: print only sentence pairs whose score is greater than X, as four "
+        "tab-separated fields: source, target, score and line number",
         number(-1e9, 1e9),
         excludes=_ONE_SCORE,
     )
@@ -135,7 +136,7 @@ class ScoreOptions(FilterOptions):
     )
     dual: str | None = corpus_option(
         "--dual MODEL: model of the reverse direction, for dual conditional cross-entropy "
-        "filtering: scores are from 0 to 1, the better the higher",
+        "filtering: scores are from 0 to 1; higher is better",
         excludes=f"{_ONE_SCORE}, --heatmap, --compat, --normalize",
     )
 
@@ -143,8 +144,8 @@ class ScoreOptions(FilterOptions):
         "--metric METRIC...: evaluate the translations of --target (several files are several "
         "systems) against --reference, without a model: bleu, chrf, chrf++ or ter by sacrebleu; "
         "for labels accuracy, f1 (macro-averaged) or span-f1 (of the spans of tags such as B-PER "
-        "I-PER); several are separated by commas; with --tune, the metric to optimise (bleu if "
-        "not given)",
+        "I-PER); separate several by commas; with --tune, the metric to optimise (bleu if not "
+        "given)",
         needs="--reference",
     )
     reference: tuple[str, ...] = comparing_option(
@@ -152,7 +153,7 @@ class ScoreOptions(FilterOptions):
         "files are several references"
     )
     confidence: bool = evaluating_option(
-        "--confidence: add 95 % confidence intervals, by bootstrap resampling"
+        "--confidence: add 95 % confidence intervals from bootstrap resampling"
     )
     confusion: bool = evaluating_option("--confusion: also print the confusion matrix of labels")
     paired: str | None = evaluating_option(
@@ -161,22 +162,22 @@ class ScoreOptions(FilterOptions):
         choice("bootstrap", "randomisation"),
     )
     samples: int = metric_option(
-        "--samples N: number of resamplings of --confidence, --paired and --tune; 0: 1000, or "
+        "--samples N: number of resamplings for --confidence, --paired and --tune; 0: 1000, or "
         "10000 for --paired randomisation",
         whole(0, 1_000_000, default=0),
         needs="--confidence or --paired or --tune",
     )
     tokenize: str | None = comparing_option(
-        "--tokenize NAME: tokeniser of BLEU, as sacrebleu calls it: 13a, intl, zh, char, none "
-        "and others"
+        "--tokenize NAME: tokeniser of BLEU, by its sacrebleu name: 13a, intl, zh, char, none and "
+        "others"
     )
-    lowercase: bool = comparing_option("--lowercase: compute BLEU and chrF without regard to case")
+    lowercase: bool = comparing_option("--lowercase: compute case-insensitive BLEU and chrF")
     format: str = evaluating_option(
         "--format: format in which the scores of --metric are printed",
         choice("text", "json", "markdown", default="text"),
     )
     width: int = comparing_option(
-        "--width N: decimals of the scores of --metric and --tune",
+        "--width N: number of decimals in the scores of --metric and --tune",
         whole(0, 15, default=1),
     )
 

@@ -25,7 +25,7 @@ def _one_host_name(name: str) -> str:
 
 @dataclass(frozen=True)
 class ServeOptions(ConfiguredOptions):
-    """`cgru serve`: the options of the search are those of `cgru translate`.
+    """`cgru serve`; it has the search options of `cgru translate`.
 
     None: default of the model's program.
     """
@@ -72,7 +72,7 @@ class ServeOptions(ConfiguredOptions):
     precision: str = same(TranslateOptions, "precision")
 
     host: str = address_option(
-        "--host ADDRESS: address to listen on; 0.0.0.0 is every network of this machine",
+        "--host ADDRESS: address to listen on; 0.0.0.0 listens on every network of this machine",
         read_by(str, default="127.0.0.1"),
     )
     port: int = address_option(
@@ -82,7 +82,7 @@ class ServeOptions(ConfiguredOptions):
     host_name: tuple[str, ...] = address_option(
         "--host-name NAME...: names by which requests may address the server (their Host header, "
         "without a port); * for any; if not given, localhost, 127.0.0.1 and [::1] for a server "
-        "that only this machine reaches, otherwise any",
+        "that only this machine can reach, otherwise any",
         read_by(_one_host_name),
     )
     tls_certificate: str | None = address_option(
@@ -95,54 +95,54 @@ class ServeOptions(ConfiguredOptions):
     )
 
     batch_wait: float = sharing_option(
-        "--batch-wait MS: longest time that a line waits for others to share its batch "
+        "--batch-wait MS: maximum time that a line waits for others to share its batch "
         "(milliseconds)",
         number(0, 60_000, default=5),
     )
     queue: int = sharing_option(
-        "--queue N: largest number of waiting lines; requests beyond it are answered with 503 "
+        "--queue N: maximum number of waiting lines; further requests are answered with 503 "
         "(lines)",
         whole(1, 100_000_000, default=10_000),
     )
 
     max_body: int = limit_option(
-        "--max-body KIB: largest body of a request, or message of a WebSocket (KiB)",
+        "--max-body KIB: maximum size of a request's body or a WebSocket message (KiB)",
         whole(1, 1_048_576, default=1024),
     )
     max_lines: int = limit_option(
-        "--max-lines N: largest number of lines of a request (lines)",
+        "--max-lines N: maximum number of lines in a request (lines)",
         whole(1, 1_000_000, default=1000),
     )
     max_characters: int = limit_option(
-        "--max-characters N: longest line of a request (characters)",
+        "--max-characters N: maximum length of a line in a request (characters)",
         whole(1, 10_000_000, default=10_000),
     )
     max_beam_size: int = limit_option(
-        "--max-beam-size K: largest beam, and longest n-best list, that a request may ask for",
+        "--max-beam-size K: maximum beam size and n-best list length that a request may ask for",
         whole(1, 1000, default=24),
     )
     max_phrases: int = limit_option(
-        "--max-phrases N: largest number of phrases that a request may require or forbid in a "
+        "--max-phrases N: maximum number of phrases that a request may require or forbid in a "
         "translation",
         whole(0, 1000, default=20),
     )
     timeout: float = limit_option(
-        "--timeout S: how long a request may take, from its first byte to its answer (seconds)",
+        "--timeout S: maximum duration of a request, from its first byte to its answer (seconds)",
         number(most=86_400, above=0, default=60),
     )
 
     token_file: str | None = access_option(
-        "--token-file FILE: file with a password in its first line, which requests must send "
-        "as `Authorization: Bearer PASSWORD`"
+        "--token-file FILE: file whose first line is a password, which requests must send as "
+        "`Authorization: Bearer PASSWORD`"
     )
     cors: tuple[str, ...] = access_option(
-        "--cors ORIGIN...: other sites whose pages may send requests, such as https://example.org; "
-        "* for all"
+        "--cors ORIGIN...: other sites whose pages may send requests, such as "
+        "https://example.org; * for any"
     )
-    no_page: bool = access_option("--no-page: serve no page at /")
-    quiet: bool = access_option("--quiet: write no line to standard error for each request")
+    no_page: bool = access_option("--no-page: do not serve the page at /")
+    quiet: bool = access_option("--quiet: do not log requests to standard error")
     log_texts: bool = access_option(
-        "--log-texts: write the texts of requests to standard error too", excludes="--quiet"
+        "--log-texts: also log the texts of requests to standard error", excludes="--quiet"
     )
 
     @property
@@ -153,7 +153,7 @@ class ServeOptions(ConfiguredOptions):
         return self.host_name or tuple(dict.fromkeys(own))
 
     def translating(self, models: tuple[str, ...]) -> TranslateOptions:
-        """The options of `cgru translate` for these models and the same search."""
+        """The same models and search as options of `cgru translate`."""
         names = {field.name for field in fields(self)} & {
             field.name for field in fields(TranslateOptions)
         }

@@ -1,4 +1,4 @@
-"""The options of `cgru train`; here those for validation, end, saving, logs and devices.
+"""The options of `cgru train`; this file has those for validation, end, saving, logs and devices.
 
 The others are in `model` (text, vocabularies, model), `batches`, and `optimization` (objective,
 optimiser, learning rate, dropout).
@@ -47,8 +47,8 @@ class TrainOptions(OptimizationOptions, ModelOptions):
     )
     valid_metrics: tuple[str, ...] = validation_option(
         "--valid-metrics METRIC...: metrics of validation: cross-entropy, ce-mean-words, "
-        "perplexity, bleu, chrf, bleu-detok (the same as bleu), for labels accuracy, f1 and "
-        "span-f1, translation and valid-script (both by --valid-script-path); cross-entropy and "
+        "perplexity, bleu, chrf, bleu-detok (the same as bleu); accuracy, f1 and span-f1 for "
+        "labels; translation and valid-script, computed by --valid-script-path; cross-entropy and "
         "bleu, or accuracy, if not given"
     )
     valid_freq: str = validation_option(
@@ -56,31 +56,33 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         "target words (t)",
         frequency(
             "1e",
-            by_data="every epoch, or of long ones every 1,000 updates or tenth, and more rarely if "
+            by_data="every epoch (of a long one every 1,000 updates or tenth), less often if "
             "validation takes over 3 % of the time",
         ),
     )
     valid_lines: int = validation_option(
         "--valid-lines N: validate on N lines, spread evenly over the validation text; 0: on all",
-        whole(0, 10**9, default=0, by_data="500, or all if a script or a file takes translations"),
+        whole(
+            0, 10**9, default=0, by_data="500, or all if a script or a file receives translations"
+        ),
     )
     valid_beam_size: int | None = validation_option(
         "--valid-beam-size K: beam size of validation, if it differs from --beam-size",
-        whole(1, 1000, by_data="--beam-size if that is given, else 1"),
+        whole(1, 1000, by_data="--beam-size if that is given, otherwise 1"),
     )
     valid_mini_batch: int = validation_option(
         "--valid-mini-batch N (--valid_batch_size): sentences in a mini-batch of validation",
         whole(1, 1_000_000, default=64),
     )
     valid_max_length: int = validation_option(
-        "--valid-max-length N: cut sentences of the validation text that are longer (words)",
+        "--valid-max-length N: cut longer sentences of the validation text (words)",
         whole(1, 1_000_000, default=1000),
     )
     valid_script: str | None = validation_option(
-        "--valid-script-path COMMAND (--valid_script): program that prints a score, taken from "
-        "the last number on its standard output: the metric translation gives it a file of "
-        "translations, valid-script the model in MODEL.dev.npz; the command is split into words "
-        "as a shell does, and run without a shell"
+        "--valid-script-path COMMAND (--valid_script): program that prints a score as the last "
+        "number on its standard output; the metric translation passes it a file of translations, "
+        "valid-script the model in MODEL.dev.npz; the command is split into words like in a "
+        "shell, but run without one"
     )
     valid_script_args: tuple[str, ...] = validation_option(
         "--valid-script-args ARGUMENT...: arguments of --valid-script-path, before the file of "
@@ -88,13 +90,13 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         needs="--valid-script-path",
     )
     external_validation_script: str | None = validation_option(
-        "--external-validation-script COMMAND: program to run after every validation, as Nematus "
-        "does: without arguments, the model in MODEL.dev.npz; its output goes to the log, and "
-        "training continues when it has ended, whatever its exit code"
+        "--external-validation-script COMMAND: program to run after every validation, as in "
+        "Nematus: without arguments, with the model in MODEL.dev.npz; its output goes to the log, "
+        "and training continues when it has ended, whatever its exit code"
     )
     valid_translation_output: str | None = validation_option(
-        "--valid-translation-output FILE: file for the translations of the validation text; {E} "
-        "in its name stands for the epoch, {U} for the update"
+        "--valid-translation-output FILE: file for translations of the validation text; {E} in "
+        "its name stands for the epoch, {U} for the update"
     )
     beam_size: int = validation_option(
         "-b --beam-size K: beam size, saved as the model's default, and used in validation (see "
@@ -114,7 +116,7 @@ class TrainOptions(OptimizationOptions, ModelOptions):
 
     after: str = end_option(
         "--after N[u|e|m|t] (--finish_after): end after N updates (u), epochs (e), minutes (m, "
-        "validation and saving counted) or target words (t); several limits are separated by "
+        "including validation and saving) or target words (t); several limits are separated by "
         "commas; 0: no limit",
         read_by(some_frequencies, default="0"),
     )
@@ -133,8 +135,8 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         whole(0, 10**9, default=10),
     )
     early_stopping_epsilon: tuple[float, ...] = end_option(
-        "--early-stopping-epsilon X...: count a metric as improved only if it gains more than X: "
-        "one number for all of --valid-metrics, or one for each",
+        "--early-stopping-epsilon X...: minimum gain that counts as an improvement of a metric: "
+        "one number for all --valid-metrics, or one for each",
         number(0, 1e9, default=(0.0,)),
     )
     early_stopping_on: StalledMetrics = end_option(
@@ -143,8 +145,7 @@ class TrainOptions(OptimizationOptions, ModelOptions):
     )
     throw_on_divergence: tuple[float, ...] = end_option(
         "--throw-on-divergence N...: end training when the mean cost of the last 10 updates "
-        "exceeds that of the last 1000 by 5 standard deviations; the numbers are 1000 10 5, and "
-        "those left out have these values",
+        "exceeds that of the last 1000 by 5 standard deviations; the numbers default to 1000 10 5",
         number(0, 10**9),
     )
     valid_reset_stalled: bool = end_option(
@@ -161,19 +162,19 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         read_by(some_frequencies, default="1e,30m"),
     )
     keep: int = saving_option(
-        "--keep N: keep the last N earlier saved models", whole(0, 10**9, default=0)
+        "--keep N: keep the last N saved models besides the newest", whole(0, 10**9, default=0)
     )
     keep_as: str | None = saving_option(
-        "--keep-as FILE: name of the models that --keep keeps, in which {U} stands for the update; "
-        "without the ending .npz, they are checkpoints of Nematus-TF; MODEL.u{U}.npz if not given",
+        "--keep-as FILE: name of the models kept by --keep, in which {U} stands for the update; "
+        "names that do not end in .npz are checkpoints of Nematus-TF; MODEL.u{U}.npz if not given",
         needs="--keep",
     )
     no_reload: bool = saving_option(
-        "--no-reload: begin a new training, which replaces the model and the state of an earlier "
-        "one, instead of resuming that"
+        "--no-reload: start a new run, which replaces the model and the state of an earlier run, "
+        "instead of resuming it"
     )
     no_restore_corpus: bool = saving_option(
-        "--no-restore-corpus: when training resumes, begin the current epoch again, instead of "
+        "--no-restore-corpus: when training resumes, restart the current epoch instead of "
         "restoring the position in the text; the text and the options of mini-batches may change"
     )
     no_optimizer_reload: bool = saving_option(
@@ -190,21 +191,21 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         "--disp-first N: also log each of the first N updates", whole(0, 10**9, default=0)
     )
     disp_label_counts: bool = log_option(
-        "--disp-label-counts: log with the cost the number of target words or sentences of which "
-        "it is the mean, and the target words of the last update and of all updates"
+        "--disp-label-counts: log the number of target words or sentences over which the cost is "
+        "averaged, and the target words of the last update and of all updates"
     )
     disp_translations: bool = log_option(
-        "--disp-translations: log some translations of each validation with a metric of "
-        "translations: those of the lines 0 to 4, 5, 10, 20, 40 and so on, counted from 0"
+        "--disp-translations: log some translations of each validation that has a metric of "
+        "translations: lines 0 to 4, 5, 10, 20, 40 and so on, counted from 0"
     )
     log_gradients: bool = log_option(
-        "--log-gradients: record norms of the gradient in MODEL.metrics.jsonl whenever progress "
-        "is logged: of each parameter, and of the states at each time step",
+        "--log-gradients: record gradient norms of each parameter, and of the states at each time "
+        "step, in MODEL.metrics.jsonl whenever progress is logged",
         excludes="--objective mrt",
     )
-    log: str | None = log_option("--log FILE: log file; MODEL.log if not given")
+    log: str | None = log_option("--log FILE: log file to append to; MODEL.log if not given")
     valid_log: str | None = log_option(
-        "--valid-log FILE: also write the lines of validation to this file"
+        "--valid-log FILE: also write the log lines of validation to this file"
     )
     tensorboard: bool = log_option(
         "--tensorboard: also log to MODEL.tensorboard for TensorBoard (needs cgru[tensorboard])"
@@ -216,12 +217,12 @@ class TrainOptions(OptimizationOptions, ModelOptions):
 
     device: str | None = device_option()
     devices: tuple[str, ...] = computing_option(
-        "-d --devices N...: GPUs to train on together, by number (cpu:0 cpu:1 ... to try it "
-        "without GPUs); all GPUs if neither this nor --device is given",
+        "-d --devices N...: numbers of the GPUs to train on (cpu:0 cpu:1 ... to try it without "
+        "GPUs); all GPUs if neither this nor --device is given",
         excludes="--device",
     )
     num_devices: int = computing_option(
-        "--num-devices N: train on the first N GPUs together; 0: as --devices says",
+        "--num-devices N: train on the first N GPUs; 0: on those of --devices",
         whole(0, 1024, default=0),
         excludes="--device",
     )
@@ -243,7 +244,7 @@ class TrainOptions(OptimizationOptions, ModelOptions):
 
     @property
     def alignments(self) -> tuple[str, ...]:
-        """The files of --guided-alignment; Marian says `none` where there are none."""
+        """The files of --guided-alignment; () for Marian's value `none`."""
         return () if self.guided_alignment == ("none",) else self.guided_alignment
 
     @property
@@ -253,11 +254,11 @@ class TrainOptions(OptimizationOptions, ModelOptions):
 
     @property
     def length_power(self) -> float:
-        """The power of the length that divides scores; a language model prefers short texts."""
+        """The power of the length that divides scores; 0 by default for a language model."""
         default = 0.0 if self.type == "lm" else 1.0
         return default if self.normalize is None else self.normalize
 
     @property
     def together(self) -> tuple[str, ...]:
-        """The devices, named one by one or counted."""
+        """The devices that train together, from --devices or --num-devices."""
         return self.devices or tuple(str(number) for number in range(self.num_devices))

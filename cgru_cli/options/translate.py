@@ -34,17 +34,16 @@ class TranslateOptions(FilterOptions):
         "-i --input FILE...: text to translate, .gz too; standard input if not given"
     )
     resume: bool = model_option(
-        "--resume: continue the --output of an interrupted run: lines that it has are not "
-        "translated again",
+        "--resume: continue the --output of an interrupted run without translating its lines again",
         needs="--output",
         excludes="--output-alignment, --alignment-format, --heatmap",
     )
     tsv: bool = model_option(
-        "--tsv: lines have fields between tabs: the source alone or, with --force-decode, the "
-        "beginning of its translation too; more fields are an error"
+        "--tsv: lines have tab-separated fields: only the source or, with --force-decode, also "
+        "the beginning of its translation; more fields are an error"
     )
     split_sentences: str | None = model_option(
-        "--split-sentences CODE: lines have several sentences: translate each by itself and join "
+        "--split-sentences CODE: split lines into sentences, translate each separately and join "
         "the translations; the language CODE decides where sentences end; auto: the model's "
         "source language, or English if it is unknown",
         read_by(str, implied="auto"),
@@ -52,12 +51,12 @@ class TranslateOptions(FilterOptions):
         "--heatmap, --tsv, --force-decode, --constraints, --output-sampling, --char-level",
     )
     bpe: str | None = model_option(
-        "--bpe FILE: split the words of the source by these codes of subword-nmt"
+        "--bpe FILE: split the words of the source with these subword-nmt codes"
     )
     markup: str | None = model_option(
-        "--markup html|markdown: lines have marks, which are taken out before translation and put "
-        "around the translated words by the attention: tags and entities of HTML or XML (html), "
-        "or Markdown's emphasis, code, links and images, and tags (markdown)",
+        "--markup html|markdown: lines have markup, which is removed before translation and put "
+        "around the corresponding translated words, by the attention: tags and entities of HTML "
+        "or XML (html), or Markdown's emphasis, code, links and images, and tags (markdown)",
         choice("html", "markdown", implied="html"),
         excludes="--split-sentences, --char-level, --no-spm-decode, --channel-model, "
         "--no-spm-encode",
@@ -68,8 +67,7 @@ class TranslateOptions(FilterOptions):
         excludes="--bpe",
     )
     compat: str | None = model_option(
-        "--compat PROGRAM: behave as this program does: its defaults, search, sign of scores and "
-        "output layout",
+        "--compat PROGRAM: use this program's defaults, search, sign of scores and output layout",
         choice(*COMPAT),
     )
     max_length: int = model_option(
@@ -97,12 +95,12 @@ class TranslateOptions(FilterOptions):
         "-k --beam-size K: beam size; 1: greedy search", whole(1, 1000)
     )
     max_length_factor: float | None = search_option(
-        "--max-length-factor F (--max-ratio -mr): greatest length of a translation as a multiple "
-        "of the source's, including ends of sentences; 0: the limit of the model's program",
+        "--max-length-factor F (--max-ratio -mr): maximum length of a translation as a multiple "
+        "of the source's length, including ends of sentences; 0: the limit of the model's program",
         number(0, 1000),
     )
     translation_maxlen: int | None = search_option(
-        "--translation-maxlen N: greatest length of a translation, including the end of the "
+        "--translation-maxlen N: maximum length of a translation, including the end of the "
         "sentence (words)",
         whole(1, 1_000_000),
     )
@@ -111,8 +109,8 @@ class TranslateOptions(FilterOptions):
         "language model begins with the words of the line"
     )
     prefix_bias: float | None = search_option(
-        "--prefix-bias B: do not force the beginning given by --force-decode, but give its words a "
-        "share B of the probability as long as the translation follows it",
+        "--prefix-bias B: instead of forcing the beginning given by --force-decode, give its "
+        "words a share B of the probability as long as the translation follows it",
         number(above=0, below=1),
         needs="--force-decode",
     )
@@ -122,21 +120,22 @@ class TranslateOptions(FilterOptions):
     suppress_unk: bool = search_option("--suppress-unk: never produce the unknown word")
 
     constraints: str | None = search_option(
-        "--constraints tabs|inline: each line states phrases that its translation must have and, "
-        "after an empty field, phrases that it must not have, in fields between tabs after the "
+        "--constraints tabs|inline: each line has phrases that its translation must contain and, "
+        "after an empty field, phrases that it must not contain, in tab-separated fields after the "
         'source (tabs), or as <n translation="PHRASE">words</n> and <n avoid="PHRASE"/> in the '
-        "source (inline); || separates phrases of which any will do",
+        "source (inline); || separates alternatives",
         choice("tabs", "inline", implied="tabs"),
         excludes="--output-sampling",
     )
     avoid: str | None = search_option(
-        "--avoid FILE: file of phrases, one per line, that no translation may have",
+        "--avoid FILE: file of phrases, one per line, that no translation may contain",
         excludes="--output-sampling",
     )
     copy: tuple[str, ...] = search_option(
-        "--copy PATTERN...: " + COPIED + "; every translation has these spans of its source, by "
-        "placeholders if the model was trained with cgru prep --copy, whose patterns it uses if "
-        "this is not given; none: copy nothing",
+        "--copy PATTERN...: " + COPIED + "; translations contain these spans of the source, by "
+        "placeholders if the model was trained with cgru prep "
+        "--copy, whose patterns are the default; none: copy "
+        "nothing",
         read_by(pattern),
         excludes="--output-sampling",
     )
@@ -149,9 +148,8 @@ class TranslateOptions(FilterOptions):
 
     output_sampling: str | None = sampling_option(
         "--output-sampling KIND [VALUE] [T]: sample translations from all words (full), from the "
-        "K most probable (topk K), from the most probable that have probability P together "
-        "(nucleus P), or from those of probability E or more (epsilon E), with softmax "
-        "temperature T",
+        "K most probable (topk K), from the most probable with total probability P (nucleus P), "
+        "or from those with at least probability E (epsilon E), with softmax temperature T",
         read_by(unchanged(sampling), implied="full 1.0", joined=True),
     )
     seed: int = sampling_option(
@@ -161,9 +159,9 @@ class TranslateOptions(FilterOptions):
     )
 
     mbr: int | None = risk_option(
-        "--mbr N: print, of N sampled translations (by default epsilon 0.02), the one that is the "
-        "most similar to all of them (minimum Bayes risk); the totals of --n-best are mean "
-        "similarities, from 0 to 100",
+        "--mbr N: print the most similar one to all others among N sampled translations (by "
+        "default epsilon 0.02): minimum Bayes risk; the totals of --n-best are mean similarities, "
+        "from 0 to 100",
         whole(1, 1000),
         excludes="--beam-size, --channel-model, --split-sentences",
     )
@@ -186,8 +184,8 @@ class TranslateOptions(FilterOptions):
         excludes="--output-sampling",
     )
     lm: str | None = channel_option(
-        "--lm MODEL (--lm-model): language model of the target language: recurrent, or of "
-        "n-grams (a file in ARPA or KenLM's format)",
+        "--lm MODEL (--lm-model): language model of the target language: recurrent, or n-gram (in "
+        "ARPA or KenLM's format)",
         needs="--channel-model",
     )
     channel_candidates: int | None = channel_option(
@@ -199,12 +197,12 @@ class TranslateOptions(FilterOptions):
     )
 
     unk_replace: bool = word_option(
-        "--unk-replace: replace unknown words by the source word that they are aligned to"
+        "--unk-replace: replace each unknown word by the source word aligned to it"
     )
     lexicon: str | None = word_option(
-        "--lexicon FILE: translate the source words that --unk-replace puts in by this "
-        "dictionary of lines `source target [probability]` (`target source probability` in a "
-        "file .s2t)",
+        "--lexicon FILE: translate the source words inserted by --unk-replace with this "
+        "dictionary of lines `source target [probability]` (`target source probability` in a file "
+        ".s2t)",
         needs="--unk-replace",
     )
     join_bpe: bool = word_option("--join-bpe: join sub-words that end in `@@`")

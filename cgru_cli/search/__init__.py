@@ -1,6 +1,6 @@
 """Beams and samples, over one model or several.
 
-`settings` says how to search; `computed` gives the computation of models: `ensemble` steps those of
+`settings` defines a search; `computed` selects the computation of models: `ensemble` steps those of
 TensorFlow together, `onnx_model` one of ONNX Runtime, `mixed_ensemble` both kinds. `lattice` holds
 the states of their rows, `top_k` finds the best words and `output_words` restricts them.
 `hypotheses` has the parts shared by the searches, `constraints` the required and avoided phrases,

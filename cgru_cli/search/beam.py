@@ -1,7 +1,7 @@
 """The beam search of Nematus-Theano, DL4MT, amun and Marian.
 
-The beam holds k hypotheses; a finished one leaves, and the beam shrinks by one. Totals are divided
-by a power of the length at the end.
+The beam holds k hypotheses, and shrinks by one whenever one is finished. Totals are divided by a
+power of the length at the end.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .sampling import Draws
 from .settings import SearchSettings
 from .tracker import Tracker
 
-# The next batch joins when this share of a batch is left to search.
+# The next batch joins when only this share of a batch is left to search.
 REFILL_BELOW = 0.5
 
 
@@ -28,16 +28,15 @@ class _Sentences(NamedTuple):
 
     length: np.ndarray  # (B,) int: words of the source, with EOS
     limit: np.ndarray  # (B,) int: the most words that a translation may have
-    capacity: np.ndarray  # (B,) int: the beam size less the finished hypotheses
+    capacity: np.ndarray  # (B,) int: the beam size minus the finished hypotheses
     first: np.ndarray  # (B,) int: step of the history that the sentence began at
 
 
 class BeamSearch:
     """A beam search of sentences that may join and leave it at any step.
 
-    Sentences are numbered in the order in which they join. The settings may ask for samples in
-    place of the best hypotheses. A channel ranking ranks hypotheses in place of their
-    log-probability.
+    Sentences are numbered in the order in which they join. The settings may ask for samples instead
+    of the best hypotheses. A channel ranking replaces the ranking by log-probability.
     """
 
     def __init__(self, settings: SearchSettings, ranking: LogProbability | None = None):
@@ -82,8 +81,8 @@ class BeamSearch:
     def step(self) -> list[tuple[int, list[SearchResult]]]:
         """Extend the hypotheses by one word.
 
-        Returns the sentences that are finished with this step: their numbers, and their results
-        with the best first.
+        Returns the sentences that this step finishes: their numbers, and their results, the best
+        first.
         """
         before = np.unique(self.rows.sentence)
         self._extend()
@@ -96,7 +95,7 @@ class BeamSearch:
         return finished
 
     def give_up(self, numbers: Collection[int]) -> None:
-        """Drop the hypotheses and results of some sentences."""
+        """Drop the hypotheses and results of these sentences."""
         self._take(~np.isin(self.rows.sentence, list(numbers)))
         for number in numbers:
             self.results[number] = []
@@ -106,7 +105,7 @@ class BeamSearch:
         rows, sentences = self.rows, self.sentences
         assert self.lattice  # noqa: S101 - for types: there are rows
 
-        # 1. Expand each row by its most probable words, and by those that constraints ask for.
+        # 1. Expand each row by its most probable words, and by words that constraints ask for.
         steps = self.history.count - sentences.first[rows.sentence]
         asked = self.tracker.asked(rows.sentence, steps)
         expansion = expand(self.lattice, rows, self.ranking.count, self.settings, asked)
@@ -124,7 +123,7 @@ class BeamSearch:
         self.tracker.advance(rows.sentence, parents, rows.previous)
         self.ranking.advance(parents, places, rows.previous)
 
-        # 4. A hypothesis with EOS, or at the limit, is a result, and gives up its place.
+        # 4. A hypothesis with EOS, or at the length limit, becomes a result and frees its place.
         steps = self.history.count - sentences.first[rows.sentence]
         done = (rows.previous == EOS_ID) | (steps >= sentences.limit[rows.sentence])
         for row in np.flatnonzero(done).tolist():
@@ -134,22 +133,22 @@ class BeamSearch:
             self.results[number].append(self.ranking.result(row, result))
         np.subtract.at(sentences.capacity, rows.sentence[done], 1)
 
-        # 5. The others stay, unless the best translation of their sentence is certain.
+        # 5. The others stay unless the best translation of their sentence is decided.
         if self.settings.best_only:
             done |= self._decided()
         self._take(~done)
 
     def _take(self, alive: np.ndarray) -> None:
-        """Keep some rows: (R,) bool."""
+        """Keep the rows selected by a mask: (R,) bool."""
         self.rows = self.rows.take(alive)
         self.tracker.take(alive)
         self.ranking.take(alive)
 
     def _decided(self) -> np.ndarray:
-        """Rows of sentences whose best translation no live hypothesis can still beat: (R,) bool.
+        """Rows of sentences whose best result no live hypothesis can beat: (R,) bool.
 
-        More words only lower a score, and the division by length helps a negative score most at the
-        limit. Dropping whole sentences, never single rows, leaves the search as it is.
+        More words only lower a score, and the division by length raises a negative score most at
+        the length limit. Dropping whole sentences, never single rows, does not change the search.
         """
         rows, settings = self.rows, self.settings
         decided = np.zeros(len(rows.sentence), bool)
@@ -166,7 +165,7 @@ class BeamSearch:
         return decided
 
     def _forget(self) -> None:
-        """Drop the steps that no live hypothesis needs."""
+        """Drop the steps of the history that no live hypothesis needs."""
         if len(self.rows.sentence):
             self.history.forget(int(self.sentences.first[self.rows.sentence].min()))
 
@@ -177,12 +176,12 @@ def shrinking_beam(
     *,
     ranking: LogProbability | None = None,
 ) -> Iterator[tuple[int, list[SearchResult]]]:
-    """Best-first lists of at most k translations for each sentence, as they get ready.
+    """Best-first lists of at most k translations for each sentence, as soon as they are ready.
 
     Yields a sentence's number, counted over all batches, and its list. The next batch joins while
     the last sentences of the previous one are still extended: a step with few rows takes nearly as
     long as one with many. Hypotheses that reach the limit are returned unfinished. ranking: a noisy
-    channel, which ranks hypotheses in place of their log-probability.
+    channel, which replaces the ranking by log-probability.
     """
     search = BeamSearch(settings, ranking)
     waiting = iter(batches)
@@ -195,7 +194,7 @@ def shrinking_beam(
 
 
 def max_tokens_of(workspace: int, beam_size: int, structures: Iterable[Structure]) -> int:
-    """Padded source words that a batch may have to stay within the workspace (MiB), at least 1."""
+    """The maximum number of padded source words in a batch, by the workspace (MiB); at least 1."""
     return max(1, int(workspace / mebibytes_of_word(beam_size, structures)))
 
 
@@ -204,7 +203,7 @@ def mebibytes_of_word(beam_size: int, structures: Iterable[Structure]) -> float:
 
     A word takes its annotation's products and, once per hypothesis, the attention's hidden layer; a
     hypothesis takes the vocabulary's logits (twice, for the softmax) and its states. Sentences
-    count as ten words or more. A part of a batch may be left when the next one joins it.
+    count as ten words or more. Part of a batch may remain when the next one joins.
     """
     per_token = 0.0
     for s in structures:

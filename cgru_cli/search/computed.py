@@ -26,9 +26,10 @@ Computed: TypeAlias = "Network | OnnxModel"
 
 
 def take_over(model: Model, precision: str = "float32", threads: int | None = None) -> Computed:
-    """A model's computation for search and scoring; it takes the arrays from the model.
+    """Convert a model for search and scoring; the arrays are removed from the model.
 
-    threads: of ONNX Runtime, all processors if None. Raises CgruError if a package is missing.
+    threads: the number for ONNX Runtime, all processors if None. Raises CgruError if a package is
+    missing.
     """
     if model.runtime == "tensorflow":
         from ..network import network
@@ -66,7 +67,7 @@ def stepper(models: Sequence[Computed], weights: Sequence[float]) -> Stepper:
 
 
 def scorer(model: Computed, *, with_alignment: bool) -> Scorer | OnnxScorer:
-    """Scores given translations by one model."""
+    """A scorer of given translations by one model."""
     if isinstance(model, OnnxModel):
         return OnnxScorer(model, with_alignment=with_alignment)
     from ..network.scorer import Scorer
@@ -75,7 +76,7 @@ def scorer(model: Computed, *, with_alignment: bool) -> Scorer | OnnxScorer:
 
 
 class Members:
-    """Scores of each model of an ensemble: a search keeps only the mean of their attention."""
+    """Scores by each model of an ensemble, because a search keeps only their mean attention."""
 
     def __init__(self, models: Sequence[Computed]):
         self._scorers = [scorer(model, with_alignment=True) for model in models]

@@ -1,7 +1,7 @@
-"""The first words of a translation, phrases that it must have, and phrases that it must not have.
+"""The phrases that a translation must contain, and phrases that it must not contain.
 
-A translation has a phrase if its words follow each other anywhere in it; phrases may overlap. A
-requirement may have several phrases, such as inflections, any of which satisfies it.
+A translation contains a phrase if the phrase's words occur in it consecutively; phrases may
+overlap. A requirement may list several phrases, such as inflections, any of which satisfies it.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ Phrase = tuple[int, ...]  # ids of words
 
 
 class Required:
-    """The phrases that one translation must have, as automata that read its words.
+    """The phrases that one translation must contain, as automata that read its words.
 
-    Each requirement is a list of alternatives, one of which the translation must have. A state has
-    a number for each alternative: how many of its first words the translation ends with, or its
-    length once the translation satisfies the requirement.
+    Each requirement is a list of alternatives; the translation must contain one of them. A state
+    has a number for each alternative: how many of the alternative's first words end the translation
+    so far, or its length once the requirement is satisfied.
     """
 
     def __init__(self, requirements: Sequence[Sequence[Phrase]], once: Collection[int] = ()):
-        """once: words that the translation has at most once, each a requirement by itself."""
+        """once: words that the translation must contain exactly once, each a requirement."""
         self.once = frozenset(once)
-        # a phrase that contains another alternative of its requirement adds nothing
+        # an alternative that contains another one is redundant
         shortest = [
             [p for p in some if not any(p != other and _within(other, p) for other in some)]
             for some in requirements
         ]
         distinct = {frozenset(some): dict.fromkeys(some) for some in shortest}.values()
-        # nor does a requirement that another one satisfies need automata
+        # a requirement that another one implies needs no automata
         kept = [
             tuple(some)
             for some in distinct
@@ -46,20 +46,20 @@ class Required:
         self._borders = tuple(map(_borders, self.phrases))
         self.start = (0,) * len(self.phrases)
         self.words = frozenset(word for phrase in self.phrases for word in phrase)
-        self.most = sum(max(self._lengths[group]) for group in self._groups)  # words met at the end
+        self.most = sum(max(self._lengths[group]) for group in self._groups)  # when complete
 
     def spent(self, state: tuple[int, ...]) -> list[int]:
-        """The words of `once` that the translation has."""
+        """The words of `once` that the translation contains."""
         pairs = zip(self.phrases, state, strict=True)
         return [p[0] for p, place in pairs if place == len(p) == 1 and p[0] in self.once]
 
     @property
     def fewest_words(self) -> int:
-        """The number of words, including EOS, that suffice for a translation with all phrases."""
+        """The length, including EOS, that suffices for a translation with all phrases."""
         return self.missing(self.start) + 1
 
     def after(self, state: tuple[int, ...], word: int) -> tuple[int, ...]:
-        """The state after one more word."""
+        """The state after another word."""
         pairs = zip(self.phrases, state, strict=True)
         if word not in self.words:
             return tuple(place if place == len(phrase) else 0 for phrase, place in pairs)
@@ -74,7 +74,7 @@ class Required:
         return after
 
     def met(self, state: tuple[int, ...]) -> int:
-        """The number of words of the required phrases that a translation has, up to `most`."""
+        """The number of words of the required phrases that a translation contains, up to `most`."""
         return sum(max(state[group]) for group in self._groups)
 
     def next_words(self, state: tuple[int, ...]) -> list[int]:
@@ -84,8 +84,8 @@ class Required:
     def missing(self, state: tuple[int, ...]) -> int:
         """The number of words, without EOS, that suffice to complete a translation.
 
-        It is that of the shortest missing phrases one after the other, the first of which may have
-        begun; phrases that overlap may need fewer.
+        It is the total length of the shortest missing phrases, minus the words of a phrase that has
+        begun; overlapping phrases may need fewer.
         """
         total = begun = 0
         for group in self._groups:
@@ -98,7 +98,7 @@ class Required:
 
 
 def _satisfies(others: Iterable[Phrase], some: Collection[Phrase]) -> bool:
-    """Whether a translation with any of the others has one of some phrases as well."""
+    """Whether each of the other phrases contains one of these phrases."""
     return all(any(_within(phrase, other) for phrase in some) for other in others)
 
 
@@ -108,9 +108,9 @@ def _within(phrase: Phrase, other: Phrase) -> bool:
 
 
 def _borders(phrase: Phrase) -> list[int]:
-    """The longest border of each beginning of a phrase, by the beginning's number of words.
+    """The length of the longest border of each prefix of a phrase, indexed by the prefix's length.
 
-    A border is a shorter beginning with which it also ends: the table of Knuth, Morris and Pratt
+    A border is a shorter prefix that is also a suffix. This is the table of Knuth, Morris and Pratt
     1977 ("Fast Pattern Matching in Strings").
     """
     borders = [0, 0]
@@ -123,7 +123,7 @@ def _borders(phrase: Phrase) -> list[int]:
 
 
 def _place_after(phrase: Phrase, borders: Sequence[int], place: int, word: int) -> int:
-    """How many of the phrase's first words a translation ends with after one more word."""
+    """How many of the phrase's first words end the translation after another word."""
     if place == len(phrase):
         return place
     while place and phrase[place] != word:
@@ -132,7 +132,7 @@ def _place_after(phrase: Phrase, borders: Sequence[int], place: int, word: int) 
 
 
 class Avoided:
-    """The phrases that a translation must not have, found by the words before their last."""
+    """The phrases that a translation must not contain, indexed by all their words but the last."""
 
     def __init__(self, phrases: Sequence[Phrase]):
         self.longest = max(map(len, phrases), default=0)
@@ -141,7 +141,7 @@ class Avoided:
             self._last.setdefault(phrase[:-1], []).append(phrase[-1])
 
     def words(self, before: Phrase) -> list[int]:
-        """Words that must not follow `before`, of which the last `longest` - 1 words count."""
+        """Words that must not follow `before`, whose last `longest` - 1 words matter."""
         words: list[int] = []
         for length in range(min(len(before), max(0, self.longest - 1)) + 1):
             words += self._last.get(before[len(before) - length :], ())
@@ -150,7 +150,7 @@ class Avoided:
 
 @dataclass(frozen=True)
 class Constraints:
-    """The phrases that one translation must and must not have."""
+    """The phrases that one translation must and must not contain."""
 
     required: Required
     avoided: Avoided
@@ -162,13 +162,13 @@ class Constraints:
         avoided: Sequence[Phrase],
         once: Collection[int] = (),
     ) -> Constraints | None:
-        """None without any phrase. once: see `Required`."""
+        """The constraints, None if there are no phrases. once: see `Required`."""
         return cls(Required(required, once), Avoided(avoided)) if required or avoided else None
 
 
 class Asked(NamedTuple):
-    """The words that prefixes and phrases ask for or forbid as the next ones."""
+    """The words that prefixes and phrases require or forbid as the next ones."""
 
-    words: np.ndarray  # (R,X) int32: words to score besides the best; -1 if a row asks for fewer
+    words: np.ndarray  # (R,X) int32: words to score besides the best; -1 for none
     banned: list[list[int]]  # words of each row that must not be next
     forced: np.ndarray  # (R,) int32: the next word of the prefix, -1 if there is none

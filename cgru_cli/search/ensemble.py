@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Steps(NamedTuple):
-    """One step of all models, compiled; see the `Ensemble` methods of the same names."""
+    """The compiled steps of all models; see the `Ensemble` methods of the same names."""
 
     best: Compiled
     every: Compiled
@@ -40,7 +40,7 @@ class Ensemble(Stepper):
         self.weights = [float(weight) for weight in weights]
         self.vocabulary = models[0].structure.target_vocabulary
         self._begin = [_beginning(model) for model in self.models]
-        # the steps take what the beginnings return, with any number of rows
+        # steps accept the results of the beginnings, with any number of rows
         begun = [_any_rows(begin.structured_outputs) for begin in self._begin]
         states, memories = [state for state, _ in begun], [memory for _, memory in begun]
         rows = tf.TensorSpec([None], tf.int32)
@@ -48,7 +48,7 @@ class Ensemble(Stepper):
         self.steps = self._compiled_steps()
         networks = [model.network() for model in models]
         self._quantized = networks[0].quantized
-        if models[0].structure.type.writes_text:  # shortlists of words, not of labels
+        if models[0].structure.type.writes_text:  # there are shortlists of words, but not of labels
             columns = [network.read_out.columns(tf.constant([0])) for network in networks]
             columns = tf.nest.map_structure(_any_columns, columns)
             self.narrow_steps = self._compiled_steps([x._replace(sets=rows) for x in columns])
@@ -58,21 +58,21 @@ class Ensemble(Stepper):
     def encode(
         self, sources: Sequence[tuple[np.ndarray, np.ndarray]]
     ) -> tuple[list[SearchState], list[Any]]:
-        """The states and memories of a batch, of each model."""
+        """Each model's states and memories of a batch."""
         begun = [f(*source) for f, source in zip(self._begin, sources, strict=True)]
         return [state for state, _ in begun], [memory for _, memory in begun]
 
     def columns(self, words: np.ndarray, members: np.ndarray) -> list[OutputColumns]:
-        """The output layers of words; see `Stepper`."""
+        """Each model's output layer of these words; see `Stepper`."""
         layers = [model.network().read_out.columns(tf.constant(words)) for model in self.models]
         return [layer._replace(members=tf.constant(members)) for layer in layers]
 
     def keep(self, memories: list[Any], rows: np.ndarray, lengths: np.ndarray) -> list[Any]:
-        """Some rows of memories; see `Stepper`."""
+        """Select rows of the memories; see `Stepper`."""
         return self._keep(memories, rows, lengths)
 
     def append(self, first: Any, second: Any) -> Any:
-        """States and memories of two searches as one."""
+        """Join the states and memories of two searches."""
         return self._append(first, second)
 
     def step(
@@ -108,7 +108,7 @@ class Ensemble(Stepper):
         )
 
     def _compiled_steps(self, *columns: Any) -> Steps:
-        """Steps of the whole output layer, or of some of its columns."""
+        """Steps with the whole output layer, or with some of its columns."""
         count, table = tf.TensorSpec([], tf.int32), tf.TensorSpec([None, None], tf.int32)
         pairs = tf.TensorSpec([None, 2], tf.int32)
         given = self._signature
@@ -119,17 +119,17 @@ class Ensemble(Stepper):
         )
 
     def best(self, states, memories, parents, previous, count, columns=None):
-        """The `count` most probable words of each row: places in the output layer, scores."""
+        """The `count` most probable words of each row: indices in the output layer, scores."""
         logits, states, alignments = self._step(states, memories, parents, previous, columns)
         if len(logits) > 1 or self.models[0].structure.crf:
             each = self._log_probs(logits)
             log_probs, words = top_k(self._weighted(each), count)
             own = tf.stack([tf.gather(part, words, batch_dims=1) for part in each], axis=-1)
             return words, log_probs, own, states, alignments
-        # the maximum is known: the log-softmax needs no separate pass
+        # the maximum is known, so the log-softmax needs no separate pass
         values, words = top_k(logits[0], count)
         largest = values[:, :1]
-        if self._quantized:  # oneDNN's softmax takes half the time and rounds differently
+        if self._quantized:  # oneDNN's softmax takes half the time but rounds differently
             highest = tf.gather(tf.nn.softmax(logits[0]), words[:, :1], batch_dims=1)
             total = 1 / highest
         else:
@@ -144,9 +144,9 @@ class Ensemble(Stepper):
         return self._weighted(own), tf.stack(own, axis=-1), states, alignments
 
     def asked(self, states, memories, parents, previous, count, asked, banned, columns=None):
-        """As `best`, followed by the words at the requested places, (R,X).
+        """As `best`, followed by the words at the requested indices, (R,X).
 
-        banned: (N,2) pairs of a row and a place, which get the score -inf.
+        banned: (N,2) pairs of a row and an index, which get the score -inf.
         """
         logits, states, alignments = self._step(states, memories, parents, previous, columns)
         each = self._log_probs(logits)
@@ -162,8 +162,7 @@ class Ensemble(Stepper):
     def _step(self, states, memories, parents, previous, columns):
         """One step of every model on the chosen rows.
 
-        The cells of a state still have the last step's rows; its sentence and slot have the new
-        rows.
+        The cells of a state have the last step's rows; its sentence and slot have the new rows.
         """
         results = []
         columns = columns or [None] * len(self.models)
@@ -216,25 +215,25 @@ def _beginning(model: Network | RecurrentModel) -> tf.types.experimental.Concret
 
 
 def _any_rows(nest: Any) -> Any:
-    """Specifications with any number of rows, which changes in the course of a search."""
+    """Specifications with any number of rows, because it changes during a search."""
     return tf.nest.map_structure(
         lambda spec: tf.TensorSpec([None, *spec.shape[1:]], spec.dtype), nest
     )
 
 
 def _any_columns(x: tf.Tensor) -> tf.TensorSpec:
-    """The specification of an array (..,N) of the output layer: any N, any number of sets."""
+    """The specification of an output-layer array (..,N) with any N and any number of sets."""
     sizes = [None if x.dtype == tf.bool else size for size in x.shape[:-1]]
     return tf.TensorSpec([*sizes, None], x.dtype)
 
 
 def _has_source_axis(x: tf.Tensor) -> bool:
-    """Whether an array of a memory or state is (B,S,..): only its source axis may have any size."""
+    """Whether an array of a memory or state has a source axis of any size, (B,S,..)."""
     return x.shape.rank > 1 and x.shape[1] is None
 
 
 def _kept(memories: list[Any], rows: tf.Tensor, lengths: tf.Tensor) -> list[Any]:
-    """Some rows (B',) of memories, cut to the longest source that remains for each model (M,)."""
+    """Rows (B',) of memories, cut to the longest remaining source of each model (M,)."""
 
     def kept(x: tf.Tensor, length: tf.Tensor) -> tf.Tensor:
         return tf.gather(x[:, :length] if _has_source_axis(x) else x, rows)
@@ -246,7 +245,7 @@ def _kept(memories: list[Any], rows: tf.Tensor, lengths: tf.Tensor) -> list[Any]
 
 
 def _appended(first: Any, second: Any) -> Any:
-    """Nested arrays stacked, the second's rows below the first's; shorter sources are padded."""
+    """Concatenate nested arrays along the rows; shorter sources are padded."""
 
     def joined(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
         if _has_source_axis(x):

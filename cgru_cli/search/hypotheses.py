@@ -1,8 +1,8 @@
 """The parts shared by all searches: the live hypotheses, one step, and the results.
 
-A row is a live hypothesis, one that is still extended. All scores are natural logarithms; EOS
-(id 0) counts as a word. Letters: B sentences, R rows, N words that a row may be extended by, M
-models, S source words, T words of a hypothesis.
+A row is a live hypothesis, which is still extended. All scores are natural logarithms; EOS
+(id 0) counts as a word. Letters: B sentences, R rows, N candidate words of a row, M models, S
+source words, T words of a hypothesis.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .constraints import Asked, Constraints
 from .lattice import Expansion, Lattice
 from .settings import SearchSettings
 
-START = -1  # before the first word: its embedding is zeros
+START = -1  # before the first word; its embedding is zero
 
 
 class SearchBatch(NamedTuple):
@@ -26,14 +26,14 @@ class SearchBatch(NamedTuple):
 
     lattice: Lattice
     lengths: Sequence[int]  # of the sources, including EOS
-    limits: Sequence[int]  # the most words that each translation may have, including EOS
+    limits: Sequence[int]  # the maximum length of each translation, including EOS
     prefixes: Sequence[Sequence[int]] = ()  # the first words of each translation; () for none
     constraints: Sequence[Constraints | None] = ()  # of each translation; () for none
-    lines: Sequence[int] = ()  # numbers in the input, from which samples are seeded
+    lines: Sequence[int] = ()  # line numbers in the input, from which samples are seeded
 
 
 class Rows(NamedTuple):
-    """The live hypotheses; those of a sentence stand together, sentences in ascending order."""
+    """The live hypotheses, grouped by sentence, in ascending order."""
 
     sentence: np.ndarray  # (R,) int32: number of the sentence that is translated
     parent: np.ndarray  # (R,) int32: row of the lattice's last step that each continues
@@ -43,7 +43,7 @@ class Rows(NamedTuple):
 
     @classmethod
     def begin(cls, sentences: int, first_sentence: int = 0, first_parent: int = 0) -> Rows:
-        """A row for each new sentence, before its first word, numbered from the first on."""
+        """A row for each new sentence, before its first word; sentence numbers begin at `first`."""
         numbers = np.arange(sentences, dtype=np.int32)
         return cls(
             numbers + first_sentence,
@@ -62,7 +62,7 @@ class Rows(NamedTuple):
         return self.score[:, None] + expansion.log_probs
 
     def followed_by(self, others: Rows) -> Rows:
-        """These rows, followed by others, of later sentences."""
+        """These rows, followed by those of later sentences."""
         return Rows(*map(np.append, self, others))
 
 
@@ -75,9 +75,9 @@ def expand(
 ) -> Expansion:
     """The words that may follow each row, with log-probability -inf where they must not.
 
-    count: see `Lattice.expand`; asked: words that constraints and prefixes ask for. With a bias b,
-    the probability of a prefix's word is b + (1 - b) p, that of others (1 - b) p: the biased
-    decoding of CTranslate2.
+    count: see `Lattice.expand`; asked: words that constraints and prefixes require or forbid. With
+    a bias b, a prefix's word has the probability b + (1 - b) p, and other words (1 - b) p, as in
+    CTranslate2's biased decoding.
     """
     live = (rows.sentence, rows.parent, rows.previous)
     expansion = lattice.expand(*live, count, settings.with_alignment, asked)
@@ -93,7 +93,7 @@ def expand(
             mixed = np.where(words == forced, np.logaddexp(mixed, np.log(bias)), mixed)
             log_probs = np.where(forced >= 0, mixed, log_probs).astype(np.float32)
             banned &= words != forced
-        if count is not None:  # a word asked for that is among the best counts there
+        if count is not None:  # a requested word that is among the best counts only there
             for column in range(words.shape[1] - asked.words.shape[1], words.shape[1]):
                 again = words[:, :column] == words[:, column, None]
                 banned[:, column] |= again.any(axis=1)
@@ -106,7 +106,7 @@ class SearchResult(NamedTuple):
     words: np.ndarray  # (T,) int32
     finished: bool
     score: float  # weighted sum of log-probabilities
-    total: float  # the total that ranks it
+    total: float  # the total by which it is ranked
     word_scores: np.ndarray  # (T,) float32: weighted log-probability of each word
     model_scores: np.ndarray  # (M,) float32: each model's own sum
     alignment: np.ndarray | None  # (T,S) float32
@@ -115,7 +115,7 @@ class SearchResult(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """One time step of the search: R rows chosen among the extensions of R' expanded ones."""
+    """One time step of the search: R rows, chosen among the extensions of R' rows."""
 
     parents: np.ndarray  # (R,) row of the step before that each continues
     words: np.ndarray  # (R,)
@@ -126,7 +126,7 @@ class _Step(NamedTuple):
 
 @dataclass
 class History:
-    """The steps of a search, to read a hypothesis back from its last row."""
+    """The steps of a search, from which a hypothesis is read back."""
 
     settings: SearchSettings
     steps: dict[int, _Step] = field(default_factory=dict)
@@ -135,7 +135,7 @@ class History:
     def extend(
         self, rows: Rows, expansion: Expansion, parents: np.ndarray, places: np.ndarray
     ) -> Rows:
-        """The rows after a step, each a parent (R,) with the word at a place (R,) of its list."""
+        """The rows after a step; each extends a parent (R,) by the word at an index (R,)."""
         words, log_probs = expansion.words[parents, places], expansion.log_probs[parents, places]
         own = expansion.model_log_probs[parents, places]
         alignment = None if expansion.alignment is None else expansion.alignment[parents]
@@ -157,7 +157,7 @@ class History:
     def result(
         self, row: int, length: int, step: int | None = None, first: int = 0
     ) -> SearchResult:
-        """The hypothesis that ends in a row of a step (by default the last step).
+        """The hypothesis that ends in a row of a step, by default the last one.
 
         length: the length of its source, to cut alignments; first: the step at which it began.
         """
@@ -170,7 +170,7 @@ class History:
         log_probs = np.array([step.log_probs[row] for step, row in path], np.float32)
         own = np.array([step.model_log_probs[row] for step, row in path])
         attention = [s.alignment[row, :length] for s, row in path if s.alignment is not None]
-        # summed in the order in which the search added them up
+        # summed in the same order as during the search
         score = float(np.add.accumulate(log_probs)[-1])
         return SearchResult(
             words,
@@ -186,10 +186,10 @@ class History:
 def best_extensions(
     rows: Rows, totals: np.ndarray, capacity: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The best `capacity` extensions of each live sentence: rows (ascending sentence), places.
+    """The best `capacity` extensions of each live sentence: rows (by sentence) and indices.
 
-    totals: (R,N), the totals that rank extensions, -inf where a word must not follow; capacity:
-    (B,) int, of every sentence.
+    totals: (R,N), the totals by which extensions are ranked, -inf for forbidden words; capacity:
+    (B,) int, for every sentence.
 
     The best k of a sentence are among the best k of each of its rows, so only those are considered.
     Ties go to the earlier row, then to the more probable word.

@@ -1,6 +1,6 @@
 """The rows of a search (partial translations): every model's states, and the memory they read.
 
-A lattice does not depend on the library that computes the models: a `Stepper` does that, such as
+A lattice is independent of the computing library: a `Stepper` computes the models, such as
 `Ensemble` with TensorFlow.
 """
 
@@ -15,15 +15,15 @@ import numpy as np
 from .constraints import Asked
 from .output_words import Narrow, OutputWords
 
-# Finished sentences leave the memory once less than this share of it is in use: each time, the
-# rest is copied.
+# Finished sentences leave the memory once less than this share of it is in use, because removing
+# them copies the rest.
 COMPACT_BELOW = 0.75
 
 
 class Chosen(NamedTuple):
     """The rows of a step; each (R,) int32."""
 
-    parents: np.ndarray  # the row of the last step that each continues
+    parents: np.ndarray  # the row of the last step that each one continues
     previous: np.ndarray  # the last word, -1 at the start
     sentence: np.ndarray  # the row of the memory
     slot: np.ndarray  # the number of the row within its sentence
@@ -32,17 +32,17 @@ class Chosen(NamedTuple):
 class Stepped(NamedTuple):
     """The result of a step of R rows."""
 
-    words: np.ndarray | None  # (R,N) int32: places in the output layer; None for all of them
+    words: np.ndarray | None  # (R,N) int32: indices in the output layer; None for all words
     log_probs: np.ndarray  # (R,N) float32: weighted sum over the models
     model_log_probs: np.ndarray  # (R,N,M) float32
     states: list[Any]  # of each model
-    alignments: list[np.ndarray]  # (R,S) float32, of the models that have attention
+    alignments: list[np.ndarray]  # (R,S) float32, of each model with attention
 
 
 class Expansion(NamedTuple):
-    """The words that may follow each row, N of them, the most probable first.
+    """The N words that may follow each row, the most probable first.
 
-    Where a row has fewer words than N, the log-probability of the others is -inf.
+    If a row has fewer words than N, the others have the log-probability -inf.
     """
 
     words: np.ndarray  # (R,N) int32
@@ -64,8 +64,8 @@ class Lattice:
     ):
         """lengths: (M,B) int32, words of the sources as each model reads them, including EOS.
 
-        words: ids that translations may have, ascending, EOS among them: an array (N,) for each
-        sentence, or one for all; the whole vocabulary if there is none.
+        words: ids that translations may contain, ascending, including EOS: an array (N,) for each
+        sentence, or one for all; by default the whole vocabulary.
         """
         self._stepper, self._narrow = stepper, None
         self._states, self._memories = states, memories
@@ -79,7 +79,7 @@ class Lattice:
         self._live = self._row_of  # sentences of the last step
 
     def join(self, other: Lattice) -> Lattice:
-        """The two searches as one; the other's sentences and rows follow these."""
+        """Join two searches; the other's sentences and rows follow these."""
         self._states, self._memories = self._stepper.append(
             (self._states, self._memories), (other._states, other._memories)
         )
@@ -101,12 +101,12 @@ class Lattice:
         with_alignment: bool,
         asked: Asked | None = None,
     ) -> Expansion:
-        """Extend rows by their `count` best words, or (None) by all that may follow, by their ids.
+        """Extend rows by their `count` best words, or by all words in order of their ids (None).
 
         sentences, parents, previous: (R,) int32: the sentence of each new row (ascending), the
-        row of the last step that it continues, and its last word (-1 at the start). asked: words
-        to add after the best ones, even if they are among these, and words to leave out; ignored
-        without a count.
+        row of the last step that it continues, and its last word (-1 at the start). asked: words to
+        add after the best ones, even if they are among these, and words to exclude; ignored without
+        a count.
         """
         self._compact(sentences)
         rows = self._row_of[sentences].astype(np.int32)
@@ -143,7 +143,7 @@ class Lattice:
         return Expansion(words, log_probs, stepped.model_log_probs, alignment)
 
     def _compact(self, sentences: np.ndarray) -> None:
-        """Drop finished sentences from the memory once there are enough of them.
+        """Drop finished sentences from the memory once there are enough.
 
         The memory shrinks to the longest source left, because a search may run for a long time.
         """
@@ -159,7 +159,7 @@ class Lattice:
 
 
 class Stepper(ABC):
-    """Models that are stepped together; states and memories are theirs alone."""
+    """Models that are stepped together; only they interpret states and memories."""
 
     vocabulary: int
 
@@ -168,7 +168,7 @@ class Stepper(ABC):
         sources: Sequence[tuple[np.ndarray, np.ndarray]],
         words: Sequence[np.ndarray] = (),
     ) -> Lattice:
-        """Encode a batch, given as each model reads it: ids (B,S,F) and mask (B,S).
+        """Encode a batch, given as ids (B,S,F) and mask (B,S) for each model.
 
         words: see `Lattice`.
         """
@@ -179,7 +179,7 @@ class Stepper(ABC):
     def encode(
         self, sources: Sequence[tuple[np.ndarray, np.ndarray]]
     ) -> tuple[list[Any], list[Any]]:
-        """The states and memories of a batch, of each model."""
+        """Each model's states and memories of a batch."""
 
     @abstractmethod
     def step(
@@ -193,28 +193,28 @@ class Stepper(ABC):
     ) -> Stepped:
         """Extend the chosen rows by their `count` best words, or by all (None).
 
-        asked: places in the output layer (R,X) to add after the best ones, and banned (row, place)
-        pairs (N,2), which get the score -inf. narrow: the only words of each row.
+        asked: indices in the output layer (R,X) to add after the best ones, and banned pairs of row
+        and index (N,2), which get the score -inf. narrow: the words to which rows are restricted.
         """
 
     @abstractmethod
     def columns(self, words: np.ndarray, members: np.ndarray) -> Any:
-        """The output layer of words (N,), in G sets (G,N), for `Narrow.columns`."""
+        """The output layer of words (N,) in G sets (G,N), for `Narrow.columns`."""
 
     @abstractmethod
     def keep(self, memories: list[Any], rows: np.ndarray, lengths: np.ndarray) -> list[Any]:
-        """Some rows (B',) of memories, cut to the longest source left for each model, (M,)."""
+        """Rows (B',) of memories, cut to the longest remaining source of each model, (M,)."""
 
     @abstractmethod
     def append(self, first: Any, second: Any) -> Any:
-        """States and memories of two searches as one; the second's rows follow the first's."""
+        """Join the states and memories of two searches; the second's rows follow the first's."""
 
 
 def _places(asked: Asked, vocabulary: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Places in the output layer of requested words, (R,X) int32, -1 for none, and of banned words.
+    """Output-layer indices of requested words, (R,X) int32, -1 for none, and of banned words.
 
-    vocabulary: ids of the output layer's words, ascending; None if it has all. Banned places are
-    (N,2) int32 pairs of row and place.
+    vocabulary: ids of the output layer's words, ascending; None for all. Banned words are (N,2)
+    int32 pairs of row and index.
     """
     pairs = [(row, word) for row, words in enumerate(asked.banned) for word in words]
     banned = np.array(pairs, np.int32).reshape(-1, 2)

@@ -1,4 +1,4 @@
-"""An ensemble whose models are computed by different libraries, or each on its own."""
+"""An ensemble whose models are computed by different libraries, or separately."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .output_words import Narrow
 
 
 class MixedEnsemble(Stepper):
-    """Steppers of one model each; their weighted log-probabilities are added in NumPy."""
+    """Steppers of one model each; NumPy adds their weighted log-probabilities."""
 
     def __init__(self, parts: Sequence[Stepper], weights: Sequence[float]):
         self.parts, self.weights = list(parts), [float(weight) for weight in weights]
@@ -21,7 +21,7 @@ class MixedEnsemble(Stepper):
     def encode(
         self, sources: Sequence[tuple[np.ndarray, np.ndarray]]
     ) -> tuple[list[Any], list[Any]]:
-        """The states and memories of a batch, of each model."""
+        """Each model's states and memories of a batch."""
         begun = [part.encode([one]) for part, one in zip(self.parts, sources, strict=True)]
         return [states[0] for states, _ in begun], [memories[0] for _, memories in begun]
 
@@ -60,16 +60,16 @@ class MixedEnsemble(Stepper):
         return Stepped(words, log_probs, own, after, alignments)
 
     def columns(self, words: np.ndarray, members: np.ndarray) -> list[Any]:
-        """The output layers of words, of each model."""
+        """Each model's output layer of these words."""
         return [part.columns(words, members) for part in self.parts]
 
     def keep(self, memories: list[Any], rows: np.ndarray, lengths: np.ndarray) -> list[Any]:
-        """Some rows of memories; see `Stepper`."""
+        """Select rows of the memories; see `Stepper`."""
         members = zip(self.parts, memories, lengths, strict=True)
         return [part.keep([memory], rows, length[None])[0] for part, memory, length in members]
 
     def append(self, first: Any, second: Any) -> Any:
-        """States and memories of two searches as one."""
+        """Join the states and memories of two searches."""
         joined = [
             part.append(([x], [m]), ([y], [n]))
             for part, x, m, y, n in zip(self.parts, *first, *second, strict=True)
@@ -78,7 +78,7 @@ class MixedEnsemble(Stepper):
 
 
 def _top_k(x: np.ndarray, count: int) -> np.ndarray:
-    """The places (R,count) of the largest numbers of each row (R,V), the largest first."""
+    """The indices (R,count) of the largest numbers of each row (R,V), the largest first."""
     places = np.argpartition(-x, count - 1, axis=1)[:, :count]
     values = np.take_along_axis(x, places, axis=1)
     order = np.lexsort((places, -values), axis=1)

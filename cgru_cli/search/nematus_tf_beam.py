@@ -12,10 +12,10 @@ from .settings import SearchSettings
 def nematus_tf_beam(batch: SearchBatch, settings: SearchSettings) -> list[list[SearchResult]]:
     """Nematus-TF's search (beam_search_sampler.py): best-first lists, one per sentence.
 
-    At each step, of the k best extensions of the k alive hypotheses, the finished ones compete for
-    the k places of finished hypotheses, and the others stay alive. A batch ends once the worst
-    finished hypothesis beats the best alive one in each sentence. With this rule of the program,
-    the tail of an n-best list depends on the batch.
+    At each step, the k best extensions of the k alive hypotheses are selected; finished ones
+    compete for k places of finished hypotheses, and the others stay alive. A batch ends once the
+    worst finished hypothesis beats the best alive one in each sentence. Because of this rule, the
+    tail of an n-best list depends on the batch.
     """
     beam, size = settings.beam_size, len(batch.lengths)
     history = History(settings)
@@ -40,7 +40,7 @@ def nematus_tf_beam(batch: SearchBatch, settings: SearchSettings) -> list[list[S
             finished[sentence] += [(float(rows.score[row]), step, row) for row in ended]
             finished[sentence] = sorted(finished[sentence], key=lambda end: -end[0])[:beam]
             keep += alive[sentence]
-            # where all finish in one step, the program counts them as alive in this step
+            # if all finish in the same step, the program counts them as alive in this step
             best_alive = max(rows.score[row] for row in alive[sentence] or ended)
             worst = finished[sentence][-1][0] if finished[sentence] else -np.inf
             going |= not worst > best_alive

@@ -1,4 +1,4 @@
-"""The noisy channel: translations y ranked by p(source | y) and p(y) as well.
+"""The noisy channel: translations y are also ranked by p(source | y) and p(y).
 
 A model of the reverse direction (the channel model) and a language model score the hypotheses of
 the direct model, in each step of its search or once they are finished. Source: Yee, Dauphin and
@@ -17,18 +17,18 @@ from .lattice import Expansion
 from .ranking import LogProbability
 from .settings import ChannelSum
 
-# Sentences (their numbers) and a translation or its beginning for each -> log p(source | it).
+# Sentence numbers, and a (partial) translation y of each -> log p(source | y).
 ChannelScore = Callable[[Sequence[int], Sequence[Sequence[int]]], np.ndarray]
 
 
 class ChannelRanking(LogProbability):
-    """Ranks the extensions of hypotheses in a beam search, and keeps the words of each.
+    """Rank the extensions of hypotheses in a beam search; the words of each hypothesis are kept.
 
-    The language model is the last model of the search's ensemble, where its weight is 0.
+    The language model is the last model of the search's ensemble, with weight 0 there.
     """
 
     def __init__(self, channel_sum: ChannelSum, candidates: int, score: ChannelScore):
-        """candidates: how many of the most probable extensions of each hypothesis to rank."""
+        """candidates: the number of most probable extensions of each hypothesis to rank."""
         super().__init__(channel_sum.settings)
         # one of the most probable words may be banned
         self.count: int = candidates + (channel_sum.settings.unk is not None)
@@ -41,7 +41,7 @@ class ChannelRanking(LogProbability):
         self._chosen: tuple[np.ndarray, np.ndarray] = (np.zeros(0, int), np.zeros(0, int))
 
     def begin(self, lengths: Sequence[int], lines: Sequence[int]) -> None:
-        """Add sentences to the search, each with one row; lengths: their sources', with EOS."""
+        """Add sentences to the search, each with one row; lengths: of their sources, with EOS."""
         count = len(lengths)
         self._lengths = np.append(self._lengths, lengths).astype(int)
         self._words += [()] * count
@@ -73,21 +73,21 @@ class ChannelRanking(LogProbability):
         return self._total
 
     def advance(self, parents: np.ndarray, places: np.ndarray, words: np.ndarray) -> None:
-        """Take a step: the new rows continue these rows with the words (R,) at these places."""
+        """Take a step: the new rows extend these rows by the words (R,) at these indices."""
         self._chosen = parents, places
         self._words = self._continued(parents, words)
         self._steps = self._steps[parents] + 1
         self._lm = self._extended[parents, places]
 
     def _continued(self, rows: np.ndarray, words: np.ndarray) -> list[tuple[int, ...]]:
-        """The words of these rows, each followed by one more word, without EOS."""
+        """The words of these rows, each followed by another word, without EOS."""
         return [
             self._words[row] + ((int(word),) if word != EOS_ID else ())
             for row, word in zip(rows, words, strict=True)
         ]
 
     def take(self, kept: np.ndarray) -> None:
-        """Keep some rows: (R,) bool."""
+        """Keep the rows selected by a mask: (R,) bool."""
         self._words = [words for words, keep in zip(self._words, kept, strict=True) if keep]
         self._steps, self._lm = self._steps[kept], self._lm[kept]
 

@@ -1,4 +1,4 @@
-"""A model of an ONNX file, computed by ONNX Runtime without TensorFlow.
+"""A model in an ONNX file, computed by ONNX Runtime without TensorFlow.
 
 `network/onnx_export.py` describes the graph: its inputs, its outputs and its branches.
 """
@@ -19,14 +19,14 @@ from .output_words import Narrow
 
 BEGIN, STEP, NARROW_STEP = range(3)  # the values of the graph's input `task`
 _TYPES = {"tensor(int32)": np.int32, "tensor(float)": np.float32, "tensor(bool)": np.bool_}
-_ERRORS_ONLY = 4  # they become exceptions
+_ERRORS_ONLY = 4  # errors become exceptions anyway
 
 
 class OnnxModel(Stepper):
     """One model; its states and memories are lists of arrays."""
 
     def __init__(self, model: str | os.PathLike[str] | bytes, threads: int | None = None):
-        """model: a file, or its content. threads: the number to compute with, all if None.
+        """model: a file, or its content. threads: how many to compute with, all processors if None.
 
         Raises CgruError if ONNX Runtime is missing or cannot load the model.
         """
@@ -61,7 +61,7 @@ class OnnxModel(Stepper):
             kind: [name for name in outputs if name.startswith(f"new_{kind}.")]
             for kind in ("cells", "memory")
         }
-        # whether an array is (B,S,..), which has a source of any length
+        # whether an array has a source axis, (B,S,..), of any length
         self._has_source = {
             kind: [
                 len(outputs[name]) > 1 and not isinstance(outputs[name][1], int) for name in names
@@ -113,17 +113,17 @@ class OnnxModel(Stepper):
         return Stepped(words, log_probs, log_probs[..., None], [found], alignments)
 
     def columns(self, words: np.ndarray, members: np.ndarray) -> dict[str, np.ndarray]:
-        """The words of the output layer, as the graph's inputs."""
+        """The output layer of these words, as inputs of the graph."""
         return {"words": words, "members": members}
 
     def keep(self, memories: list[Any], rows: np.ndarray, lengths: np.ndarray) -> list[Any]:
-        """Some rows of the memory; see `Stepper`."""
+        """Select rows of the memory; see `Stepper`."""
         (memory,) = memories
         with_source = zip(memory, self._has_source["memory"], strict=True)
         return [[x[rows, : lengths[0]] if has_source else x[rows] for x, has_source in with_source]]
 
     def append(self, first: Any, second: Any) -> Any:
-        """State and memory of two searches as one; shorter sources are padded."""
+        """Join state and memory of two searches; shorter sources are padded."""
         return tuple(
             [[_joined(*two) for two in zip(x[0], y[0], self._has_source[kind], strict=True)]]
             for x, y, kind in zip(first, second, ("cells", "memory"), strict=True)
@@ -131,7 +131,7 @@ class OnnxModel(Stepper):
 
 
 class OnnxScorer:
-    """Scores of given translations by one model, a step for each word."""
+    """Score given translations by one model, with a step for each word."""
 
     def __init__(self, model: OnnxModel, *, with_alignment: bool):
         self._model, self._with_alignment = model, with_alignment

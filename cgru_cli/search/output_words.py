@@ -1,7 +1,7 @@
-"""The words that translations may have, where that is not the whole vocabulary.
+"""Restrictions of the output vocabulary.
 
-Each sentence may have its own set of words. The output layer is computed for the union of the sets
-of all sentences that are searched together; in each row, words outside the sentence's set have
+Each sentence may have its own set of output words. The output layer is computed for the union of
+the sets of all sentences in a search; in each row, words outside the sentence's set have
 probability 0.
 """
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# the output layer of words (N,) in sets (G,N), in the form of the models that compute it
+# (words (N,), sets (G,N)) -> their output layer, in the form that the models use
 Columns = Callable[[np.ndarray, np.ndarray], Any]
 
 
@@ -33,7 +33,7 @@ class OutputWords(NamedTuple):
 
     @classmethod
     def of(cls, sets: Sequence[np.ndarray], numbers: np.ndarray, columns: Columns) -> OutputWords:
-        """Sets of ids, each ascending and with EOS; numbers: (B,) the set of each sentence."""
+        """Sets of ids, each ascending and with EOS; numbers: (B,), the set of each sentence."""
         members = np.zeros((len(sets), 1 + max(int(words[-1]) for words in sets)), bool)
         for row, words in zip(members, sets, strict=True):
             row[words] = True
@@ -42,9 +42,9 @@ class OutputWords(NamedTuple):
         return cls(words, members, numbers.astype(np.int32), columns(words, members))
 
     def followed_by(self, others: OutputWords, live: np.ndarray, columns: Columns) -> OutputWords:
-        """These sets, without those of finished sentences, followed by the others.
+        """These sets, without those of finished sentences, followed by the other sets.
 
-        live: (L,) sentences of these that are still searched.
+        live: (L,), the sentences of these that are not finished.
         """
         kept = np.unique(self.sets[live])
         sets = [self.words[row] for row in self.members[kept]]

@@ -1,4 +1,4 @@
-"""The order of hypotheses in a search, and the choice among their extensions."""
+"""The ranking of hypotheses in a search, and the choice among their extensions."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class LogProbability:
     """Ranks hypotheses by their log-probability."""
 
     def __init__(self, settings: SearchSettings):
-        # extensions of a row to consider; None: all
+        # number of extensions of a row to consider; None: all
         self.count: int | None = settings.beam_size + (settings.unk is not None)
 
     def begin(self, lengths: Sequence[int], lines: Sequence[int]) -> None:
-        """Does nothing: the sentences need no record."""
+        """Do nothing: the sentences need no record."""
 
     def totals(self, sentences: np.ndarray, direct: np.ndarray, expansion: Expansion) -> np.ndarray:
         """The sums of log-probabilities, (R,N), unchanged."""
@@ -28,14 +28,14 @@ class LogProbability:
     def choose(
         self, rows: Rows, totals: np.ndarray, capacity: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The extensions that stay, before constraints: see `best_extensions`."""
+        """Choose extensions, before constraints apply: see `best_extensions`."""
         return best_extensions(rows, totals, capacity)
 
     def advance(self, parents: np.ndarray, places: np.ndarray, words: np.ndarray) -> None:
-        """Does nothing: the rows need no record."""
+        """Do nothing: the rows need no record."""
 
     def take(self, kept: np.ndarray) -> None:
-        """Does nothing: the rows need no record."""
+        """Do nothing: the rows need no record."""
 
     def result(self, row: int, result: SearchResult) -> SearchResult:
         """The result, unchanged."""

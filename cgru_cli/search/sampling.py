@@ -1,4 +1,4 @@
-"""Translations drawn from the model, in place of the best ones."""
+"""Sample translations from the model instead of searching for the best ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .settings import Sampling, SearchSettings
 
 
 class Draws(LogProbability):
-    """Draws k independent translations of each sentence, word by word.
+    """Draw k independent translations of each sentence, word by word.
 
     A sample depends on the seed and on its sentence's line, but not on the other sentences of the
     search. Scores are the model's, without temperature.
@@ -26,7 +26,7 @@ class Draws(LogProbability):
         if sampling.top is not None:
             self.count = sampling.top + (settings.unk is not None)
         self._streams: list[list[np.random.Generator]] = []  # of each sentence, one per sample
-        self._numbers: np.ndarray = np.zeros(0, int)  # (R,) the sample of a row, -1 before it
+        self._numbers: np.ndarray = np.zeros(0, int)  # (R,) the sample of a row, -1 at the start
 
     def begin(self, lengths: Sequence[int], lines: Sequence[int]) -> None:
         """Add sentences, each with one row, from which its samples begin."""
@@ -47,7 +47,7 @@ class Draws(LogProbability):
     def choose(
         self, rows: Rows, totals: np.ndarray, capacity: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """A word for each sample: rows, places."""
+        """Draw a word for each sample: rows, indices."""
         first = self._numbers < 0
         parents = np.repeat(np.arange(len(first)), np.where(first, self._samples, 1))
         numbers = self._numbers[parents]
@@ -63,18 +63,18 @@ class Draws(LogProbability):
         return parents, places
 
     def take(self, kept: np.ndarray) -> None:
-        """Keep some rows: (R,) bool."""
+        """Keep the rows selected by a mask: (R,) bool."""
         self._numbers = self._numbers[kept]
 
 
 def weights(log_probs: np.ndarray, sampling: Sampling) -> np.ndarray:
-    """What each word's probability is proportional to: (R,N) float64, at most 1.
+    """Weights proportional to each word's sampling probability: (R,N) float64, at most 1.
 
-    log_probs: (R,N), -inf where a word must not follow. A word's probability p is its share among
-    those that may. Words outside the `top` most probable, outside the nucleus (Holtzman et al.
-    2020, "The Curious Case of Neural Text Degeneration") or below epsilon (Hewitt et al. 2022,
-    "Truncation Sampling as Language Model Desmoothing") have weight 0; the most probable word never
-    has. The temperature applies to the words that are left, as in Marian's `sampling.h`.
+    log_probs: (R,N), -inf for forbidden words. Probabilities are normalised over the other words.
+    Words outside the `top` most probable, outside the nucleus (Holtzman et al. 2020, "The Curious
+    Case of Neural Text Degeneration") or below epsilon (Hewitt et al. 2022, "Truncation Sampling as
+    Language Model Desmoothing") have weight 0, except for the most probable word. The temperature
+    applies to the remaining words, as in Marian's `sampling.h`.
     """
     logs = log_probs.astype(np.float64)
     logs -= logs.max(axis=1, keepdims=True)
@@ -94,9 +94,9 @@ def weights(log_probs: np.ndarray, sampling: Sampling) -> np.ndarray:
 
 
 def _outside_nucleus(likely: np.ndarray, mass: float) -> np.ndarray:
-    """The words that more probable ones with more than this mass precede: (R,N) bool."""
+    """The words after more probable ones whose total probability exceeds this mass: (R,N) bool."""
     dropped = np.ones(likely.shape, bool)
-    # all words below this probability together have less than 1 - mass: only the others are sorted
+    # words below this probability have a total of less than 1 - mass, so only the others are sorted
     rows, places = np.nonzero(likely >= (1 - mass) / likely.shape[1])
     order = np.lexsort((-likely[rows, places], rows))
     rows, places = rows[order], places[order]

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 @dataclass(frozen=True)
 class Sampling:
-    """How words are drawn; see `sampling.weights`. The seed and the line determine a sample.
+    """How to draw samples; see `sampling.weights`. The seed and the line determine a sample.
 
-    top: from so many of the most probable words; nucleus: from the most probable words that have
-    this probability together; epsilon: from words of at least this probability.
+    top: sample from this number of most probable words; nucleus: from the most probable words with
+    this total probability; epsilon: from words with at least this probability.
     """
 
     temperature: float = 1.0
@@ -28,12 +28,12 @@ class Sampling:
 class SearchSettings:
     """How hypotheses are extended and ranked.
 
-    normalize: alpha of the division by length ** alpha; word_penalty: subtracted per word;
-    unk: the word never to produce, None where it is allowed; best_only: stop as soon as the best
-    hypothesis is certain; with_alignment: keep the attention; sampling: draw `beam_size`
-    translations in place of a beam; utility: rank those found by their expected chrf or bleu, as
-    `translate.expected_utility` does; prefix_bias: the share of a prefix's word in the distribution
-    over the next word, None to force it.
+    normalize: alpha in the division by length ** alpha; word_penalty: subtracted per word; unk: the
+    id of the unknown word if it is suppressed, otherwise None; best_only: stop as soon as the best
+    hypothesis is decided; with_alignment: keep the attention; sampling: draw `beam_size` samples
+    instead of using a beam; utility: rank the hypotheses by expected chrf or bleu, see
+    `translate.expected_utility`; prefix_bias: the share of a prefix's word in the distribution over
+    the next word, None to force the prefix.
     """
 
     beam_size: int = 5
@@ -47,7 +47,7 @@ class SearchSettings:
     prefix_bias: float | None = None
 
     def total(self, score: Any, length: Any) -> Any:
-        """The score by which hypotheses are ranked, as numbers or arrays of them.
+        """The score by which hypotheses are ranked, for numbers or arrays.
 
         (score - penalty * length) / length ** alpha
         """
@@ -66,10 +66,10 @@ class ChannelSum(NamedTuple):
 
     channel: float  # weight
     lm: float  # weight
-    settings: SearchSettings  # its `normalize` is a
+    settings: SearchSettings  # a; `normalize` of the search
 
     def total(self, direct: Any, channel: Any, lm: Any, length: Any, source_length: Any) -> Any:
-        """The weighted sum of log-probabilities: numbers, or arrays of one shape."""
+        """The weighted sum of log-probabilities, for numbers or arrays of the same shape."""
         reverse = self.channel * channel + self.lm * lm
         divided = reverse / source_length**self.settings.normalize
         return self.settings.total(direct, length) + divided

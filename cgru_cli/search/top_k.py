@@ -8,14 +8,14 @@ import tensorflow as tf
 
 
 def top_k(x: tf.Tensor, count: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """The `count` largest numbers of each row of (R,V) and their places, as `tf.math.top_k`.
+    """The `count` largest numbers of each row of (R,V) and their indices, as `tf.math.top_k`.
 
-    At 30,000 words `tf.math.top_k` takes a third of the time of the output layer's product. The
+    With 30,000 words `tf.math.top_k` takes a third of the time of the output layer's product. The
     largest numbers lie in the blocks with the largest maxima, so only these blocks are searched.
-    Among equal numbers, the one with the lower place comes first.
+    Among equal numbers, the one with the lower index comes first.
     """
     vocabulary = x.shape[-1]
-    if vocabulary is None:  # the number of words is known at run time only
+    if vocabulary is None:  # the number of words is known only at run time
         width, size = 128, tf.shape(x)[1]
         x = tf.pad(x, [[0, 0], [0, -size % width]], constant_values=-math.inf)
     else:

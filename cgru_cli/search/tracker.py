@@ -1,8 +1,8 @@
-"""The progress of live hypotheses in their prefixes and required phrases.
+"""The progress of live hypotheses through their prefixes and required phrases.
 
-The beam is divided among hypotheses by how much of the required phrases they have: dynamic beam
-allocation, Post and Vilar 2018 ("Fast Lexically Constrained Decoding with Dynamic Beam
-Allocation"), so that a step costs the same for any number of phrases.
+The beam is divided among hypotheses by the number of words of the required phrases that they
+contain: dynamic beam allocation (Post and Vilar 2018, "Fast Lexically Constrained Decoding with
+Dynamic Beam Allocation"). A step therefore costs the same for any number of phrases.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class Progress(NamedTuple):
 class Tracker:
     """The constraints of all sentences of a search, and the progress of each live hypothesis.
 
-    Without constraints and prefixes it changes nothing. A soft prefix asks for its words as long as
-    the hypothesis has followed it.
+    Without constraints and prefixes it changes nothing. A soft prefix is active as long as the
+    hypothesis follows it.
     """
 
     def __init__(self, *, soft: bool = False) -> None:
         self._soft = soft
         self._forced: np.ndarray = np.zeros(0, np.int32)  # the prefixes' words of the last step
-        self.follows: np.ndarray = np.zeros(0, bool)  # (R,) rows that have not left their prefix
+        self.follows: np.ndarray = np.zeros(0, bool)  # (R,) whether rows still follow their prefix
         self.prefixes: list[Sequence[int]] = []  # of each sentence
         self.constraints: list[Constraints | None] = []  # of each sentence
         self.progress: list[Progress | None] = []  # of each row
@@ -57,9 +57,9 @@ class Tracker:
         return not any(self.progress)
 
     def asked(self, sentences: np.ndarray, steps: np.ndarray) -> Asked | None:
-        """The words that rows (R,) ask for next; None if no row asks for one.
+        """The next words that rows (R,) require or forbid; None if there are none.
 
-        steps: (R,) words of each row so far. A forced prefix overrides the other constraints.
+        steps: (R,), the length of each row so far. A forced prefix overrides the other constraints.
         """
         forced = self._prefix_words(sentences, steps)
         self._forced = forced.copy()
@@ -101,11 +101,11 @@ class Tracker:
         left: np.ndarray,
         chosen: tuple[np.ndarray, np.ndarray],
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The choice of `best_extensions`, repeated for sentences with required phrases.
+        """Choose extensions like `best_extensions`, by bank for sentences with required phrases.
 
         sentences: (R,) of the rows; totals, words: (R,N) of their extensions, -inf where banned;
-        capacity, left: (B,) hypotheses and words, including EOS, that a sentence may still have
-        after this step; chosen: rows and places.
+        capacity, left: (B,), the numbers of hypotheses and of words (including EOS) that a sentence
+        may still have after this step; chosen: rows and indices.
         """
         if self.idle:
             return chosen
@@ -133,10 +133,10 @@ class Tracker:
         capacity: int,
         left: int,
     ) -> list[tuple[int, int]]:
-        """Rows and places of the extensions of one sentence that stay: the best of each bank.
+        """Rows and indices of the chosen extensions of one sentence: the best of each bank.
 
-        A bank has the hypotheses with the same number of words of the required phrases. Those that
-        can no longer be completed within the limit are in no bank.
+        A bank has the hypotheses that contain the same number of words of the required phrases. A
+        hypothesis that cannot be completed within the length limit is in no bank.
         """
         banks: dict[int, list[tuple[float, int, int]]] = {}
         for row in mine:
@@ -154,7 +154,7 @@ class Tracker:
         return [(row, place) for _, row, place in sorted(best)]
 
     def advance(self, sentences: np.ndarray, parents: np.ndarray, words: np.ndarray) -> None:
-        """Take a step: the new rows (R,) of these sentences add words to these parents."""
+        """Take a step: the new rows (R,) of these sentences extend these parents by words."""
         wanted = self._forced[parents]
         self.follows = self.follows[parents] & ((wanted < 0) | (wanted == words))
         if self.idle:
@@ -172,16 +172,16 @@ class Tracker:
         self.progress = after
 
     def take(self, kept: np.ndarray) -> None:
-        """Keep some rows: (R,) bool."""
+        """Keep the rows selected by a mask: (R,) bool."""
         self.follows = self.follows[kept]
         self.progress = [p for p, keep in zip(self.progress, kept, strict=True) if keep]
 
 
 def allocation(capacity: int, most: int, sizes: dict[int, int]) -> dict[int, int]:
-    """How many hypotheses of each bank stay; sizes: those that it has, by its number, 0 to `most`.
+    """The number of hypotheses to keep from each bank; sizes: of the banks, from 0 to `most` words.
 
     Each bank has the same share, and the last one also the remainder of the division. Places that a
-    bank cannot fill go to the highest bank that can.
+    bank cannot fill go to the highest bank that can fill them.
     """
     shares = dict.fromkeys(sizes, 0)
     for number, size in sizes.items():

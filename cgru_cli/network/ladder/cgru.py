@@ -33,7 +33,7 @@ class Conditional(NamedTuple):
     levels: Levels
 
     def step(self, states: States, x: tf.Tensor, _fixed: tuple = ()) -> tuple[Recurrence, States]:
-        """states: (R,D) each; x: E[y_{j-1}] W, with all that does not depend on the state."""
+        """states: (R,D) each; x: E[y_{j-1}] W with the terms that do not depend on the state."""
         before, *above = states
         s1 = self.first.step(before, x)
         query, s1U = self.intermediate_product(s1[0])

@@ -29,7 +29,7 @@ class ConditionedLanguageModel(LanguageModel):
 
 
 def vectors(condition: tf.Tensor, structure: Structure) -> tf.Tensor:
-    """v (B,N) float32 from a batch's conditions: (B,S,1) labels' ids, or (B,S,N) bits."""
+    """v (B,N) float32 from conditions: ids of labels (B,S,1), or numbers as bits (B,S,N)."""
     first = condition[:, 0]
     if structure.condition is Condition.LABEL:
         place = first[:, 0] - FIRST_LABEL

@@ -6,7 +6,7 @@ for each pair of neighbouring tags, the tags y_1..y_n have
     score(y) = a[y_1] + sum_t e_t[y_t] + sum_{t<n} A[y_t, y_{t+1}] + b[y_n]
     p(y | x) = exp(score(y)) / Z,    Z = sum_y' exp(score(y'))
 
-After the backward algorithm, the model writes one tag after another, as any other model does:
+After the backward algorithm, the model writes one tag after another, like any other model:
 
     f_n[y] = b[y],    f_t[y] = log sum_y' exp(A[y, y'] + e_{t+1}[y'] + f_{t+1}[y'])
     p(y_t | y_{t-1}, x) = softmax(A[y_{t-1}] + e_t + f_t)[y_t],    A[y_0] = a
@@ -26,7 +26,7 @@ from ..products import Product
 from ..scan import ScanCell, scan
 from .labels import Labelled
 
-SMALLEST = 1e-37  # keeps the logarithm of a sum finite
+SMALLEST = 1e-37  # keeps the logarithm finite
 
 
 class Sums(NamedTuple):
@@ -66,7 +66,7 @@ class Chain:
         )
 
     def labelled(self, e: tf.Tensor, count: tf.Tensor, search: bool) -> Labelled:
-        """The scores that steps read; e (B,W,L): the logits; count (B,): the words of each line."""
+        """The scores that steps read; e: (B,W,L), the logits; count: (B,), words of each line."""
         product = Product(tf.exp(tf.transpose(self.transitions)))
         summed = e + _following(Sums(product), e, count, self.end)
         if not search:
@@ -76,13 +76,13 @@ class Chain:
         return Labelled(best, count, (), (), log_z)
 
     def before(self, previous: tf.Tensor) -> tf.Tensor:
-        """A[y_{t-1}] of tags (..) int32, and a for -1, before the first tag: (..,L)."""
+        """A[y_{t-1}] for tags (..) int32, or a for -1, before the first tag: (..,L)."""
         rows = tf.concat([self.start[None], self.transitions], axis=0)
         return tf.gather(rows, tf.maximum(previous - FIRST_LABEL + 1, 0))
 
 
 def _following(cell: ScanCell, e: tf.Tensor, count: tf.Tensor, end: tf.Tensor) -> tf.Tensor:
-    """f (B,W,L) for e (B,W,L); end: (L,), that of the last word."""
+    """f (B,W,L) for e (B,W,L); end: (L,), f of the last word."""
     places = tf.range(1, tf.shape(e)[1] + 1)
     inside = tf.cast(places < count[:, None], e.dtype)[..., None]
     later = tf.concat([e[:, 1:], tf.zeros_like(e[:, :1])], axis=1)

@@ -7,8 +7,8 @@ Without the previous word (`Structure.feedback`):
 
     s_j = f(s_{j-1}, C);  p(y_j) = g(s_j, C)
 
-The names of its arrays are those of DL4MT's session 1. C is the last annotation of each direction:
-that of the last word (EOS) forward, that of the first word backward.
+Its arrays have the names of DL4MT's session 1. C concatenates the last annotation of each
+direction: at the last word (EOS) for forward, at the first word for backward.
 """
 
 from typing import NamedTuple
@@ -24,7 +24,7 @@ from .levels import Levels, Recurrence, States, alike
 
 
 class Summary(NamedTuple):
-    """The memory: the one context of a sentence, and its products."""
+    """The memory: the single context of a sentence, and its products."""
 
     context: tf.Tensor  # (B,C) float32
     cW: tf.Tensor  # (B,3D), or as wide as the unit's products: C Wc, normalised
@@ -41,7 +41,7 @@ class Summarized(NamedTuple):
     def step(
         self, states: States, x: tf.Tensor | tuple, _fixed: tuple = ()
     ) -> tuple[Recurrence, States]:
-        """states: (R,D) each; x: E[y_{j-1}] W and all that does not depend on the state, or ()."""
+        """states: (R,D) each; x: E[y_{j-1}] W, with the terms independent of the state, or ()."""
         before, *above = states
         cW = self.summary.cW
         s = self.first.step(before, x + cW if tf.is_tensor(x) else tf.identity(cW))
@@ -63,7 +63,7 @@ class EncoderDecoder:
         self.levels = Levels.of(layers, transitions)
 
     def memory(self, encoded: Encoded, _search: bool) -> Summary:
-        """C and its products, with the cell's bias if no previous word adds that."""
+        """C and its products, with the cell's bias unless the previous word adds it."""
         context = last_annotation(encoded.annotations, encoded.mask, self.structure)
         cW, readout = self.context_product(context)
         cW, bias = self.context_sums.from_input(cW), self.first.unit.sums.from_input(None)

@@ -1,6 +1,6 @@
-"""The common part of models that give labels: they have no decoder and read no previous word.
+"""The common part of models that predict labels; they have no decoder and read no previous word.
 
-A sentence has vectors v_1..v_n; each gets a label by itself, and then the sentence ends:
+A sentence has vectors v_1..v_n; each is labelled independently, and then the sentence ends:
 
     p(y_t | x) = softmax(v_t W_o + b_o);  y_{n+1} = EOS
 
@@ -44,7 +44,7 @@ class Labelled(NamedTuple):
         return Recurrence(vectors, (), rows._aligned(ended), ended)
 
     def at_all(self, steps: tf.Tensor, before: Any = ()) -> Recurrence:
-        """The same at every position of every sentence, time first: (T,B,..) each."""
+        """The inputs at all positions of all sentences, time first: (T,B,..) each."""
         positions = tf.range(steps)
         here = tf.minimum(positions, tf.shape(self.vectors)[1] - 1)
         vectors = tf.gather(tf.transpose(self.vectors, [1, 0, 2]), here)
@@ -65,30 +65,30 @@ class Labeller:
     """The part of `Decoder` that classifiers and taggers share."""
 
     def start(self, memory: Labelled) -> States:
-        """The number of labels given so far, 0: (B,1)."""
+        """The initial number of predicted labels, 0: (B,1)."""
         return ((tf.zeros_like(memory.vectors[:, 0, :1]),),)
 
     def cell(self, memory: Labelled, place: Place | None) -> "Labelling":
-        """The cell that gives the next label; without a place, a row is a sentence."""
+        """The cell that predicts the next label; without a place, a row is a sentence."""
         sentence = tf.range(tf.shape(memory.count)[0]) if place is None else place.sentence
         return Labelling(memory, sentence)
 
 
 class Labelling(NamedTuple):
-    """A step: the next vector of each row's sentence; the states count the labels given."""
+    """A step returns the next vector of each row's sentence; the states count the labels so far."""
 
     labelled: Labelled
     sentence: tf.Tensor  # (R,) int32
 
     def step(self, states: States, before: Any, _fixed: tuple = ()) -> tuple[Recurrence, States]:
-        """states: (R,1) labels given; before: see `Labelled.at`."""
+        """states: (R,1), the number of labels so far; before: see `Labelled.at`."""
         ((given,),) = states
         recurrence = self.labelled.at(tf.cast(given[:, 0], tf.int32), self.sentence, before)
         return recurrence, ((given + 1,),)
 
 
 class LabelReadout:
-    """v_t W_o + b_o; with a CRF, its scores, which were computed from that."""
+    """v_t W_o + b_o; with a CRF, the scores computed from it."""
 
     def __init__(self, layers: Layers):
         self.output, self.bias = layers.output(), layers["decoder/output/b"]
@@ -104,8 +104,8 @@ class LabelReadout:
     ) -> tf.Tensor:
         """Logits (R,V) float32: -inf for EOS and UNK, or after the last label for all but EOS.
 
-        sentence: (R,) of each row, for dropout, unless a row is a sentence. columns: labels have no
-        shortlist.
+        sentence: (R,), the sentence of each row, for dropout, unless a row is a sentence. columns:
+        ignored, as labels have no shortlist.
         """
         labels = self.labels(recurrence, sentence=sentence)
         edges = [[0, 0]] * (labels.shape.rank - 1) + [[FIRST_LABEL, 0]]

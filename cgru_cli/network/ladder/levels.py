@@ -19,7 +19,7 @@ States = tuple[UnitState, ...]  # by level of the decoder
 
 
 class Recurrence(NamedTuple):
-    """The input of the readout; () for parts that the type does not have."""
+    """The input of the readout; () for parts that the type lacks."""
 
     top: tf.Tensor  # (R,D) output of the highest level
     context: tf.Tensor | tuple  # (R,R') c_j C_o
@@ -38,7 +38,7 @@ class Levels(NamedTuple):
 
     @classmethod
     def of(cls, layers: Layers, transitions: Sequence[CellPlace]) -> Self:
-        """The levels of a structure, and transition cells of the first; none in a shallow model."""
+        """The higher levels, and the first level's transition cells; empty in a shallow model."""
         s = layers.structure
         levels = [layers.reader(high_cells(s, level)) for level in s.high_levels()]
         cells = [layers.transition(cell) for cell in transitions]

@@ -32,7 +32,7 @@ class Chain(NamedTuple):
     def step(
         self, states: States, x: tf.Tensor | tuple, _fixed: tuple = ()
     ) -> tuple[Recurrence, States]:
-        """states: (R,D) each; x: E[y_{j-1}] W and all that does not depend on the state, or ()."""
+        """states: (R,D) each; x: E[y_{j-1}] W, with the terms independent of the state, or ()."""
         before, *above = states
         read = x if tf.is_tensor(x) else None
         top, new = self.levels.climb(self.first.step(before, read), above)

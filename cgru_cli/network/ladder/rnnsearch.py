@@ -33,7 +33,7 @@ class Searching(NamedTuple):
     levels: Levels
 
     def step(self, states: States, x: tf.Tensor, _fixed: tuple = ()) -> tuple[Recurrence, States]:
-        """states: (R,D) each; x: E[y_{j-1}] W, with all that does not depend on the state."""
+        """states: (R,D) each; x: E[y_{j-1}] W with the terms that do not depend on the state."""
         before, *above = states
         query, sU = self.state_product(before[0])
         alignment, c = self.attention.attend(query)
@@ -56,7 +56,7 @@ class RNNSearch:
         self.levels = Levels.of(layers, transitions)
 
     def memory(self, encoded: Encoded, search: bool) -> Memory:
-        """All that attention needs of the source."""
+        """The source as attention needs it."""
         return self.attention.memory(encoded, search)
 
     def start(self, memory: Memory) -> States:

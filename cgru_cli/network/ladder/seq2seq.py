@@ -7,7 +7,8 @@ Without the previous word (`Structure.feedback`), it is the simplest decoder (th
 
     s_j = f(s_{j-1});  p(y_j) = g(s_j)
 
-They reverse the source, so that its first words are nearest to the target's: `Encoder.REVERSED`.
+Sutskever et al. reverse the source, so that its first words are nearest to the target's:
+`Encoder.REVERSED`.
 """
 
 from ..encoder import Encoded

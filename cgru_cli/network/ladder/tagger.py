@@ -27,7 +27,7 @@ class Tagger(Labeller):
             self.chain, self.logits = Chain(layers), LabelReadout(layers).at_all_words
 
     def memory(self, encoded: Encoded, search: bool) -> Labelled:
-        """The h_t of each sentence, side by side; of a CRF, its scores."""
+        """The annotations h_t of the words of each sentence; with a CRF, its scores."""
         annotations: Any = encoded.annotations
         starts: Any = encoded.starts
         order = tf.argsort(starts, axis=1, direction="DESCENDING", stable=True)
