@@ -74,17 +74,17 @@ class BatchOptions(Options):
         whole(0, 10**9, default=0),
     )
     typos_every: int = batch_option(
-        "--typos-every N: train on every Nth source sentence with mistyped letters; 0: on none",
+        "--typos-every N: train on every Nth source sentence with mistyped letters; 0: never",
         whole(0, 10**9, default=0),
     )
     no_full_stop_every: int = batch_option(
         "--no-full-stop-every N: train on every Nth sentence pair without full stops at the end; "
-        "0: on none",
+        "0: never",
         whole(0, 10**9, default=0),
     )
     join_every: int = batch_option(
-        "--join-every N: join every Nth sentence pair with one to three pairs before it, as lines "
-        "of several sentences are; 0: none",
+        "--join-every N: join every Nth sentence pair with one to three pairs before it, like lines "
+        "with several sentences; 0: never",
         whole(0, 10**9, default=0),
     )
     copy: tuple[str, ...] = batch_option(
