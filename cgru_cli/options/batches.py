@@ -83,8 +83,8 @@ class BatchOptions(Options):
         whole(0, 10**9, default=0),
     )
     join_every: int = batch_option(
-        "--join-every N: join every Nth sentence pair with one to three pairs before it, like lines "
-        "with several sentences; 0: never",
+        "--join-every N: join every Nth sentence pair with one to three pairs before it, like "
+        "lines with several sentences; 0: never",
         whole(0, 10**9, default=0),
     )
     copy: tuple[str, ...] = batch_option(
