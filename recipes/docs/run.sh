@@ -165,6 +165,7 @@ for step in $steps; do
       speed student-float32 "$small.npz"
       speed student-int8 "$small.npz" --precision int8 --shortlist "$lexicon/lex.s2t"
       speed student-onnx "$small.onnx"
+      speed student-onnx-shortlist "$small.onnx" --shortlist "$lexicon/lex.s2t"
       cat "$out"/speed/*.tsv
       ;;
     noise) # of users' texts: upper case, typos, no full stop, three sentences in a line
