@@ -13,7 +13,6 @@ from .fields import Fields
 from .row import Alias, Option, Row, Takes
 from .rows import each
 
-COMMANDS = ("train", "translate", "score")  # other programs have them too
 PROGRAMS = ("nematus", "nematus-tf", "marian", "amun", "dl4mt")
 
 
