@@ -39,7 +39,7 @@ GENERAL = (
 
 # Marian's model types, then cgru's, which are accepted too.
 TYPES = {name: name for name in "amun nematus s2s lm cgru rnnsearch encdec seq2seq".split()}
-CELLS = {"gru": "gru", "gru-nematus": "gru", "lstm": "lstm", "tanh": "tanh", "relu": "relu"}
+CELLS = {name: name for name in "gru lstm tanh relu sru ssru".split()} | {"gru-nematus": "gru"}
 ENCODERS = {name: name for name in "bidirectional bi-unidirectional alternating".split()}
 
 

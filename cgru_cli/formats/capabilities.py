@@ -6,10 +6,12 @@ program would compute differently although it has names for their arrays.
 
 from collections.abc import Iterator
 
+from ..parameters.cells import all_cells
 from ..parameters.names import parameters
 from ..parameters.parameter import Dialect
 from ..parameters.program import Program
 from ..parameters.structure import (
+    WITHOUT_STATE_PRODUCT,
     Activation,
     Bias,
     Condition,
@@ -65,6 +67,8 @@ def _features(s: Structure) -> Iterator[tuple[str, bool, tuple[str, ...]]]:
     levels, high = s.encoder_depth > 1, s.decoder_depth > 1
     base = s.decoder_base_transition > (2 if s.type is Type.CGRU else 1)
     transitions = high and s.decoder_high_transition > 1
+    one = s.type is Type.CGRU and s.decoder_base_transition == 1
+    yield "a conditional decoder of one cell", one, (_S2S,)
     yield "encoder depth", levels, _DEEP
     yield "encoder transition depth", s.encoder_transition > 1, _DEEP
     yield "decoder depth", high, _DEEP
@@ -101,6 +105,10 @@ def _features(s: Structure) -> Iterator[tuple[str, bool, tuple[str, ...]]]:
     yield "LSTM cells", Unit.LSTM in units, (_S2S,)
     yield "tanh cells", Unit.TANH in units, (_S2S,)
     yield "relu cells", Unit.RELU in units, (_S2S,)
+    yield "SRU cells", not units.isdisjoint(WITHOUT_STATE_PRODUCT), (_S2S,)
+    inputs = [cell.input for cell in all_cells(s) if cell.unit in WITHOUT_STATE_PRODUCT]
+    other = any(letter is None or s.sizes()[letter] != s.state for letter in inputs)
+    yield "SRU cells whose inputs are not as wide as their states", other, ()
     yield "sigmoid cells", Unit.SIGMOID in units, ()
     yield "GRU cells with the reset before the product", Unit.GRU_BEFORE in units, ()
 

@@ -34,7 +34,7 @@ def recognise(path: Path, stored: Mapping[str, StoredArray], settings: ModelSett
     if any(name.startswith(("encoder/", "decoder/")) for name in names):
         old = any("forwardEncoder" in name for name in names)
         return Dialect.NEMATUS_TF_01 if old else Dialect.NEMATUS_TF
-    if {"decoder_cell1_U", "encoder_bi_U"} & names:
+    if {"decoder_cell1_U", "decoder_cell1_W", "encoder_bi_U"} & names:
         return Dialect.S2S
     if {"ff_logit_gru_W", "Wemb_enc", "decoder_c_att"} & names:
         return Dialect.NMTPY

@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import Meta
 
 from ..errors import parsing
+from ..parameters.cells import impossible
 from ..parameters.parameter import Dialect
 from ..parameters.structure import LARGEST_SIZE, Structure
 from ..system.structured_files import LARGEST_YAML
@@ -71,7 +72,9 @@ class Own:
         if values is None:
             return None
         with parsing(source, "does not describe a model"):
-            Structure.from_dict(values["structure"], source)  # checks that it is complete
+            structure = Structure.from_dict(values["structure"], source)
+            if problem := impossible(structure):
+                raise ValueError(problem)
             read = msgspec.convert(values, cls)
             if read.program not in _PROGRAMS:
                 raise ValueError(f"program {shown(read.program)}")

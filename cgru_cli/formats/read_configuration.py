@@ -113,6 +113,8 @@ _MARIAN_CELLS = {
     "lstm": Unit.LSTM,
     "tanh": Unit.TANH,
     "relu": Unit.RELU,
+    "sru": Unit.SRU,
+    "ssru": Unit.SSRU,
 }
 
 

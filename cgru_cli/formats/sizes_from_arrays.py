@@ -127,4 +127,4 @@ def _reads_levels_below(parameter: Parameter) -> bool:
     """Whether this matrix multiplies the input of a high decoder level, whose width varies."""
     cell = parameter.cell
     high = cell is not None and cell.part == "decoder" and cell.level > 1
-    return high and parameter.path.endswith(("/W", "/Wx"))
+    return high and parameter.path.endswith(("/W", "/Wx", "/Wf", "/Wr"))

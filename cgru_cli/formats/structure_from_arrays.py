@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ..errors import CgruError, warn
+from ..parameters.cells import impossible
 from ..parameters.names import parameters
 from ..parameters.parameter import MARIAN, Dialect, Parameter
 from ..parameters.structure import Activation, Bias, Encoder, Normalization, Structure, Type, Unit
@@ -48,12 +49,15 @@ def layout_of(stored: Mapping[str, StoredArray], settings: ModelSettings, dialec
 
 
 def _unit(stored: Mapping[str, StoredArray], parts: Sequence[str], declared: Unit | None) -> Unit:
-    """The unit of the first part (a prefix of array names) that has recurrent matrices.
+    """The unit of the first part (a prefix of array names) that has the matrices of a cell.
 
-    A GRU has a separate matrix for the proposal. Otherwise the majority decides: an LSTM's matrices
-    are (D,4D), a plain unit's (D,D).
+    An SRU has the matrices W_r and W_f, an SSRU only W_f. A GRU has a separate matrix for the
+    proposal. Otherwise the majority decides: an LSTM's matrices are (D,4D), a plain unit's (D,D).
     """
     for part in parts:
+        for root, unit in (("r", Unit.SRU), ("f", Unit.SSRU)):
+            if any(re.match(rf"{part}(_.*)?_Wc?{root}$", name) for name in stored):
+                return unit
         names = [name for name in stored if re.match(rf"{part}(_.*)?_Ux?(_|$)", name)]
         states = [name for name in names if re.search(r"_U(_nl)?(_drt_\d+)?$", name)]
         if not states:
@@ -181,6 +185,8 @@ def structure_of(
         structure = dataclasses.replace(structure, residual=True)
     if structure.encoder_depth == 1 and len(structure.directions(1)) == 2:
         structure = dataclasses.replace(structure, encoder=Encoder.ALTERNATING)
+    if problem := impossible(structure):
+        raise CgruError(f"{path}: {problem}")
     return dataclasses.replace(structure, bias=_bias(path, structure, known, settings, dialect))
 
 

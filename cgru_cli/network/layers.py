@@ -10,14 +10,22 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from ..parameters.cell_names import context_arrays, input_arrays, state_arrays
+from ..parameters.cell_names import (
+    ITSELF,
+    bias_arrays,
+    context_arrays,
+    input_arrays,
+    input_gains,
+    state_arrays,
+    state_gains,
+)
 from ..parameters.cells import BiasPlace, CellPlace
-from ..parameters.structure import Normalization, Structure, Unit
+from ..parameters.structure import WITHOUT_STATE_PRODUCT, Normalization, Structure, Unit
 from .folded_weights import FoldedWeights
 from .normalization import Norm, normalize
 from .products import Product, Products
 from .quantization import QuantizedProduct, check_available
-from .units import GRU, LSTM, PHI, GRUBefore, Plain, Recurrent, Sums, UnitState
+from .units import GRU, LSTM, PHI, SRU, SSRU, GRUBefore, Plain, Recurrent, Sums, UnitState
 
 
 class Transition(NamedTuple):
@@ -79,7 +87,8 @@ class Layers:
             check_available()
         self.dtype = tf.float32 if self.quantized else dtype
         # whether all states lie in [-1,1]: initial states do, and so do outputs of tanh and sigma
-        self.bounded_states = Unit.RELU not in (structure.encoder_unit, structure.decoder_unit)
+        units = {structure.encoder_unit, structure.decoder_unit}
+        self.bounded_states = units.isdisjoint((Unit.RELU, *WITHOUT_STATE_PRODUCT))
         # compiled code fuses operations by itself, and GPUs need few large ones
         self.in_tiles = packed and not tf.config.get_visible_devices("GPU")
         self.weights = FoldedWeights(structure, arrays)
@@ -94,7 +103,9 @@ class Layers:
 
         bounded: the input lies in [-1,1]. quantized: the product may be in 8 bits.
         """
-        matrices = [[self.weights[path] for path in group] for group in groups]
+        matrices = [
+            [None if path == ITSELF else self.weights[path] for path in group] for group in groups
+        ]
         masks = [self.masks.get(path) for group in groups for path in group]
         return Products.of(matrices, self._multiplication(bounded, quantized), masks)
 
@@ -134,11 +145,15 @@ class Layers:
 
     def unit(self, cell: CellPlace) -> Recurrent:
         """The unit of a cell, with its biases and normalisation."""
-        inputs = self._norms(cell, ("W", "Wx"), "gamma1")
-        states = self._norms(cell, ("U", "Ux"), "gamma2")
-        paths = [f"{cell.path}/{root}" for root in ("b", "bx")]
-        biases = [self.weights[path] for path in paths if path in self.weights]
+        inputs = self._norms(cell, input_gains(cell))
+        states = self._norms(cell, state_gains(cell))
+        biases = [self.weights[path] for path in bias_arrays(cell) if path in self.weights]
         bias = tf.concat(biases, axis=0) if biases else None
+        if cell.unit in WITHOUT_STATE_PRODUCT:  # neither x W nor x has a bias
+            zeros = tf.zeros(self.structure.state)
+            around = [zeros] if cell.unit is Unit.SRU else []
+            sums = Sums(BiasPlace.INPUT, tf.concat([zeros, *biases, *around], axis=0), inputs)
+            return SRU(sums) if cell.unit is Unit.SRU else SSRU(sums)
         if cell.unit is Unit.GRU_BEFORE:
             place = cell.bias if cell.bias is BiasPlace.STATE else BiasPlace.NONE
             gates, proposal = (
@@ -154,15 +169,19 @@ class Layers:
 
     def context_sums(self, cell: CellPlace) -> Sums:
         """The normalisation of a context's product, for a cell that also has another input."""
-        roots = [path.rpartition("/")[2] for path in context_arrays(cell)]
-        return Sums(BiasPlace.NONE, None, self._norms(cell, roots, ""))
+        return Sums(
+            BiasPlace.NONE, None, self._norms(cell, dict.fromkeys(context_arrays(cell), ""))
+        )
 
-    def _norms(self, cell: CellPlace, roots, gamma: str) -> tuple[Norm, ...]:
-        norms = (self.weights.norm(f"{cell.path}/{root}", f"{cell.path}/{gamma}") for root in roots)
-        present = [norm for norm in norms if norm is not None]
-        if self.structure.normalization is not Normalization.MARIAN or not present:
-            return tuple(present)
-        norm = present[0]  # one for all columns
-        if cell.unit is Unit.TANH:  # Marian keeps 3D and uses D
-            norm = norm._replace(gain=norm.gain[: self.structure.state])
-        return (norm,)
+    def _norms(self, cell: CellPlace, gains: Mapping[str, str]) -> tuple[Norm, ...]:
+        """gains: Marian's for each matrix, by their paths."""
+        marian = self.structure.normalization is Normalization.MARIAN
+        norms: dict[str, Norm] = {}
+        for path, gain in gains.items():
+            norm = self.weights.norm(path, gain)
+            if norm is None:
+                continue
+            if marian and cell.unit is Unit.TANH:  # Marian keeps 3D and uses D
+                norm = norm._replace(gain=norm.gain[: self.structure.state])
+            norms[gain if marian else path] = norm
+        return tuple(norms.values())

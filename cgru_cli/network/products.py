@@ -1,7 +1,8 @@
 """Matrix products as objects, which the scan of training records and replays."""
 
+import itertools
 from collections.abc import Callable
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, cast
 
 import tensorflow as tf
 
@@ -59,30 +60,45 @@ class Product:
         return Product(matrix)
 
 
+class Itself(NamedTuple):
+    """The input in the place of a product."""
+
+    def __call__(self, x: tf.Tensor) -> list[tf.Tensor]:
+        """x: (...,N), in float32."""
+        return [tf.cast(x, tf.float32)]
+
+
 class Products(NamedTuple):
     """x [W1|W2|..] for matrices that share an input; the results are grouped. It is one product;
     with dropout, which has a mask for each matrix (Nematus after Gal and Ghahramani 2016), one
     product per matrix.
     """
 
-    parts: list[Product]
+    parts: list[Product | Itself]
     masks: list[Fixed | None]  # (B,N) each, the same at every position
     widths: list[list[int]]  # of the matrices, by group
 
     @classmethod
     def of(
         cls,
-        groups: list[list[tf.Tensor]],
+        groups: list[list[tf.Tensor | None]],
         product: Callable[[tf.Tensor], Product] = Product,
         masks: list[tf.Tensor | None] | None = None,
     ) -> Self:
-        """product: constructs the product with a matrix (N,M); masks: one per matrix, or None."""
-        widths = [[int(matrix.shape[-1]) for matrix in group] for group in groups]
+        """product: constructs the product with a matrix (N,M); None in place of a matrix stands for
+        the input itself. masks: one per matrix, or None.
+        """
         matrices = [matrix for group in groups for matrix in group]
+        rows = {int(matrix.shape[0]) for matrix in matrices if matrix is not None}
+        widths = [
+            [int(matrix.shape[-1]) if matrix is not None else max(rows) for matrix in group]
+            for group in groups
+        ]
         if masks is None or all(mask is None for mask in masks):
-            joined = matrices[0] if len(matrices) == 1 else tf.concat(matrices, axis=1)
-            return cls([product(joined)], [None], widths)
-        parts = [product(matrix) for matrix in matrices]
+            runs = [list(run) for _, run in itertools.groupby(matrices, lambda m: m is None)]
+            matrices = [run[0] if len(run) == 1 else tf.concat(run, axis=1) for run in runs]
+            masks = [None] * len(matrices)
+        parts = [Itself() if matrix is None else product(matrix) for matrix in matrices]
         return cls(parts, [mask if mask is None else Fixed(mask) for mask in masks], widths)
 
     @property
@@ -90,12 +106,20 @@ class Products(NamedTuple):
         """Columns of all groups together."""
         return sum(map(sum, self.widths))
 
+    @property
+    def single(self) -> Product:
+        """The product of a single matrix."""
+        (part,) = self.parts
+        return cast(Product, part)
+
     def __call__(self, x: tf.Tensor) -> list[tf.Tensor]:
         """x: (...,N) -> float32 (...,width) for each group."""
         return self.apart(self.joined(x))
 
     def joined(self, x: tf.Tensor) -> tf.Tensor:
         """x: (...,N) -> float32 (...,all widths), the groups concatenated."""
+        if not self.parts:
+            return x[..., :0]
         products = []
         for part, mask in zip(self.parts, self.masks, strict=True):
             products += part(x if mask is None else x * mask.value)
@@ -105,7 +129,8 @@ class Products(NamedTuple):
         """(...,all widths) -> (...,width) for each group."""
         if len(self.widths) == 1:
             return [y]
-        return tf.split(y, [sum(group) for group in self.widths], axis=-1)
+        ends = itertools.accumulate(map(sum, self.widths), initial=0)
+        return [y[..., first:last] for first, last in itertools.pairwise(ends)]
 
     def at_positions(self) -> Self:
         """The product for inputs (B,S,N), with each sentence's mask at all its positions."""

@@ -105,7 +105,7 @@ class Readout:
                 (product,) = output.for_rows(sentence)(l)
             else:
                 matrix, bias = columns.lexical
-                (product,) = output.parts[0].with_columns(matrix)(l)
+                (product,) = output.single.with_columns(matrix)(l)
             logits += product + bias
         return logits
 
@@ -114,9 +114,9 @@ class Readout:
         lexical: tuple = ()
         if self.lexical:
             _, output, bias = self.lexical
-            lexical = output.parts[0].columns(words), tf.gather(bias, words)
+            lexical = output.single.columns(words), tf.gather(bias, words)
         return OutputColumns(
-            self.output.parts[0].columns(words),
+            self.output.single.columns(words),
             tf.gather(self.output_bias, words),
             lexical,
             tf.ones([1, tf.size(words)], tf.bool),
@@ -126,10 +126,10 @@ class Readout:
         self, t: tf.Tensor, sentence: tf.Tensor | None, columns: OutputColumns | None
     ) -> tf.Tensor:
         if columns is not None:
-            (logits,) = self.output.parts[0].with_columns(columns.matrix)(t)
+            (logits,) = self.output.single.with_columns(columns.matrix)(t)
             return columns.only(tf.nn.bias_add(logits, columns.bias))
         output = self.output.for_rows(sentence)
-        (product,) = output.parts
+        product = output.single
         if isinstance(product, QuantizedProduct):
             return product.plus(self.output_bias).multiply(t)
 

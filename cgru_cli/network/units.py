@@ -1,4 +1,4 @@
-"""The recurrent units, each with its equations; the state is (h,), or for an LSTM (h, c).
+"""The recurrent units, each with its equations; the state is (h,), or for LSTM and SRU (h, c).
 
 Vectors are rows; x W is the product of the input, and h U the product of the state. The arrays of a
 unit are joined, so that x W and h U are one product each. R: rows; D: width of the state.
@@ -10,7 +10,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from ..parameters.cells import BiasPlace
-from ..parameters.structure import Normalization, Unit
+from ..parameters.structure import WITHOUT_STATE_PRODUCT, Normalization, Unit
 from .normalization import Norm, normalize
 from .products import Products
 
@@ -45,12 +45,16 @@ class Sums(NamedTuple):
 
 
 def _normalize_parts(x: tf.Tensor, norms: tuple[Norm, ...]) -> tf.Tensor:
-    """All columns at once, or, as in Nematus, gates and proposal (..., 3D) separately."""
+    """All columns at once, or, as in Nematus, those of each matrix separately. An SRU's input, the
+    last columns, is not normalised.
+    """
     if len(norms) < 2:
         return normalize(x, norms[0] if norms else None)
-    width = x.shape[-1] // 3
-    gates, proposal = x[..., : 2 * width], x[..., 2 * width :]
-    return tf.concat([normalize(gates, norms[0]), normalize(proposal, norms[1])], axis=-1)
+    widths = [norm.gain.shape[0] for norm in norms]
+    rest = x.shape[-1] - sum(widths)
+    parts = tf.split(x, [*widths, rest] if rest else widths, axis=-1)
+    normalized = [normalize(part, norm) for part, norm in zip(parts, norms, strict=False)]
+    return tf.concat([*normalized, *parts[len(norms) :]], axis=-1)
 
 
 class GRU(NamedTuple):
@@ -124,6 +128,37 @@ class LSTM(NamedTuple):
         return tf.sigmoid(o) * tf.tanh(c), c
 
 
+class SRU(NamedTuple):
+    """Simple recurrent unit (Lei et al. 2018; Marian), without a product of the state.
+
+    f = sigma(x W_f + b_f); r = sigma(x W_r + b_r); c' = f * c + (1-f) * x W
+    h' = r * tanh(c') + (1-r) * x
+    """
+
+    sums: Sums
+
+    def step(self, state: UnitState, _hU: tf.Tensor, x: tf.Tensor) -> UnitState:
+        """_hU: (R,0); x: (R,4D) [x W | x W_f + b_f | x W_r + b_r | x]."""
+        xW, f, r, x = tf.split(x, 4, axis=-1)
+        c = xW + tf.sigmoid(f) * (state[1] - xW)
+        return x + tf.sigmoid(r) * (tf.tanh(c) - x), c
+
+
+class SSRU(NamedTuple):
+    """Simpler simple recurrent unit (Kim et al. 2019; Marian), without a product of the state.
+
+    f = sigma(x W_f + b_f); c' = f * c + (1-f) * x W; h' = max(0, c')
+    """
+
+    sums: Sums
+
+    def step(self, state: UnitState, _hU: tf.Tensor, x: tf.Tensor) -> UnitState:
+        """_hU: (R,0); x: (R,2D) [x W | x W_f + b_f]."""
+        xW, f = tf.split(x, 2, axis=-1)
+        c = xW + tf.sigmoid(f) * (state[1] - xW)
+        return tf.nn.relu(c), c
+
+
 class Plain(NamedTuple):
     """Plain recurrence (Elman 1990): h' = phi(x W + h U + b).
 
@@ -139,7 +174,7 @@ class Plain(NamedTuple):
         return (self.phi(y if x is None else y + x),)
 
 
-Recurrent = GRU | GRUBefore | LSTM | Plain
+Recurrent = GRU | GRUBefore | LSTM | SRU | SSRU | Plain
 
 PHI = {Unit.TANH: tf.tanh, Unit.RELU: tf.nn.relu, Unit.SIGMOID: tf.sigmoid}
 
@@ -151,4 +186,4 @@ def nudged(state: UnitState, nudge: UnitState) -> UnitState:
 
 def width_of_state(unit: Unit) -> int:
     """The number of tensors (R,D) of a state."""
-    return 2 if unit is Unit.LSTM else 1
+    return 2 if unit in (Unit.LSTM, *WITHOUT_STATE_PRODUCT) else 1

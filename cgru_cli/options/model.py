@@ -9,7 +9,7 @@ from .declaration import choice, number, options_of, read_by, whole
 from .kinds import saved_model
 
 LABELLING = ("classifier", "tagger")  # types that predict labels and write no text
-UNITS = ("gru", "lstm", "rnn", "tanh", "relu", "sigmoid")
+UNITS = ("gru", "lstm", "sru", "ssru", "rnn", "tanh", "relu", "sigmoid")
 
 data_option = options_of("Training data")
 model_option = options_of("Model")
@@ -109,8 +109,9 @@ class ModelOptions(ConfiguredOptions):
         "separated by spaces or as a .npy with a row for each line"
     )
     cell: str = model_option(
-        "--cell: recurrent unit of encoder and decoder; rnn and tanh are the plain (Elman) unit; "
-        "relu and sigmoid are the same with that activation",
+        "--cell: recurrent unit of encoder and decoder; sru and ssru are simple recurrent units, "
+        "whose gates do not depend on the state; rnn and tanh are the plain (Elman) unit; relu and "
+        "sigmoid are the same with that activation",
         choice(*UNITS, default="gru"),
     )
     enc_cell: str | None = model_option(
@@ -178,7 +179,8 @@ class ModelOptions(ConfiguredOptions):
     )
     dec_cell_base_depth: int | None = model_option(
         "--dec-cell-base-depth N (--rnn_dec_base_transition_depth): cells of the decoder's first "
-        "level, one after the other; if not given, 2 for cgru, otherwise 1",
+        "level, one after the other; if not given, 2 for cgru, otherwise 1; with 1, the states of "
+        "a cgru do not depend on the context, which only the readout reads",
         whole(1, 100),
     )
     dec_cell_high_depth: int = model_option(

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from .cells import BiasPlace, CellPlace
 from .parameter import Dialect, Parameter, norm_rows, tf_norm
-from .structure import Encoder, Normalization, Structure, Type, Unit
+from .structure import WITHOUT_STATE_PRODUCT, Encoder, Normalization, Structure, Type, Unit
 
 
 class _Root(NamedTuple):
@@ -49,25 +49,59 @@ _ROOTS = {
         {"W": _Root("W_f W_i W_c W_o", "4D")},
         {"b": _Root("b_f b_i b_c b_o", "4D")},
     ),
+    Unit.SRU: _Roots(
+        {},
+        {"W": _Root("W", "D"), "Wf": _Root("W_f", "D"), "Wr": _Root("W_r", "D")},
+        {"bf": _Root("b_f", "D"), "br": _Root("b_r", "D")},
+    ),
+    Unit.SSRU: _Roots(
+        {}, {"W": _Root("W", "D"), "Wf": _Root("W_f", "D")}, {"bf": _Root("b_f", "D")}
+    ),
     Unit.TANH: _PLAIN,
     Unit.RELU: _PLAIN,
     Unit.SIGMOID: _PLAIN,
 }
 # DL4MT session 1's names of the matrices for a context that a cell reads besides its input.
-_CONTEXT = {"W": ("Wc", "C"), "Wx": ("Wcx", "C")}
+_CONTEXT = {"W": ("Wc", "C"), "Wx": ("Wcx", "C"), "Wf": ("Wcf", "C"), "Wr": ("Wcr", "C")}
 # Marian gives tanh cells gains of a GRU's width, and uses the first D.
-_GAMMA_WIDTH = {Unit.LSTM: "4D", Unit.RELU: "D", Unit.SIGMOID: "D"}
+_GAMMA_WIDTH = dict.fromkeys((*WITHOUT_STATE_PRODUCT, Unit.RELU, Unit.SIGMOID), "D")
+_GAMMA_WIDTH[Unit.LSTM] = "4D"
+
+
+ITSELF = ""  # in the place of a matrix's path: the input, without a product
 
 
 def input_arrays(cell: CellPlace) -> tuple[str, ...]:
-    """Paths of the matrices of a cell's input."""
-    return tuple(f"{cell.path}/{root}" for root in _ROOTS[cell.unit].input)
+    """Paths of the matrices of a cell's input; an SRU also reads the input itself."""
+    paths = tuple(f"{cell.path}/{root}" for root in _ROOTS[cell.unit].input)
+    return (*paths, ITSELF) if cell.unit is Unit.SRU else paths
+
+
+def bias_arrays(cell: CellPlace) -> tuple[str, ...]:
+    """Paths of a cell's biases."""
+    return tuple(f"{cell.path}/{root}" for root in _ROOTS[cell.unit].bias)
+
+
+def input_gains(cell: CellPlace) -> dict[str, str]:
+    """Paths of the matrices of a cell's input and of Marian's gains for them, one for all columns
+    or, without a product with the state, one for each matrix.
+    """
+    separate = cell.unit in WITHOUT_STATE_PRODUCT
+    return {
+        f"{cell.path}/{root}": f"{cell.path}/{root.replace('W', 'gamma') if separate else 'gamma1'}"
+        for root in _ROOTS[cell.unit].input
+    }
 
 
 def state_arrays(cell: CellPlace) -> tuple[str, ...]:
     """Paths of the matrices that multiply the whole state; r * h has its own product."""
     roots = list(_ROOTS[cell.unit].recurrent)
     return tuple(f"{cell.path}/{r}" for r in roots[: 1 if cell.unit is Unit.GRU_BEFORE else None])
+
+
+def state_gains(cell: CellPlace) -> dict[str, str]:
+    """Paths of all matrices of a cell's state, and of Marian's one gain for them."""
+    return {f"{cell.path}/{root}": f"{cell.path}/gamma2" for root in _ROOTS[cell.unit].recurrent}
 
 
 def context_arrays(cell: CellPlace) -> tuple[str, ...]:
@@ -103,8 +137,9 @@ def cell_rows(s: Structure, cell: CellPlace) -> Iterator[Parameter]:
         yield from norm_rows(s, norm_names, symbol, path, kind.width, cell)
     if s.normalization is Normalization.MARIAN:
         width = _GAMMA_WIDTH.get(cell.unit, "3D")
-        for gamma in ("gamma2",) if cell.input is None else ("gamma1", "gamma2"):
-            names, path = _gamma_names(s, cell, gamma), f"{cell.path}/{gamma}"
+        paths = [] if cell.input is None else list(dict.fromkeys(input_gains(cell).values()))
+        for path in (*paths, f"{cell.path}/gamma2") if unit.recurrent else paths:
+            names = _gamma_names(s, cell, path.rpartition("/")[2])
             yield Parameter("gamma", path, (width,), "ones", names, {}, cell)
 
 
@@ -128,7 +163,7 @@ def _cell_names(
         nmtpy = nematus if first_level and not transition else None
     elif first_level and s.type is Type.CGRU:
         nl, drt = bool(transition), transition - 1
-        behind = {"W": "Wc", "Wx": "Wcx"}.get(root, f"{root}_nl") if nl else root
+        behind = (_CONTEXT[root][0] if root in _CONTEXT else f"{root}_nl") if nl else root
         nematus = f"decoder_{behind}" + (f"_drt_{drt}" if drt > 0 else "")
         scope = f"decoder/base/gru{transition}"
         scope_01 = "decoder" if transition < 2 else None

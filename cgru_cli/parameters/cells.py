@@ -1,9 +1,10 @@
 """The recurrent cells of a model, in the order of computation."""
 
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
-from .structure import Bias, Encoder, Structure, Type, Unit
+from .structure import WITHOUT_STATE_PRODUCT, Bias, Encoder, Structure, Type, Unit
 
 
 class BiasPlace(StrEnum):
@@ -52,8 +53,9 @@ def encoder_cells(s: Structure, direction: str, level: int) -> list[CellPlace]:
 def base_cells(s: Structure) -> list[CellPlace]:
     """The cells of the decoder's first level.
 
-    The second cell of the conditional GRU comes after attention and reads the context. Other
-    decoders read the context, if there is one, in the first cell.
+    The second cell of the conditional GRU comes after attention and reads the context; with one
+    cell, as in Marian, only the readout reads it. Other decoders read the context, if there is one,
+    in the first cell.
     """
     conditional = s.type is Type.CGRU
     context = "C" if s.type.has_context and not conditional else None
@@ -73,6 +75,29 @@ def high_cells(s: Structure, level: int) -> list[CellPlace]:
     first = CellPlace("decoder", "", level, 0, read, bias, s.decoder_unit)
     bias = BiasPlace.STATE if native else BiasPlace.AFTER
     return [first, *_transitions(first, s.decoder_high_transition, bias)]
+
+
+def all_cells(s: Structure) -> Iterator[CellPlace]:
+    """Every cell of a model."""
+    for level in s.encoder_levels():
+        for direction in s.directions(level):
+            yield from encoder_cells(s, direction, level)
+    for level in s.decoder_levels():
+        yield from base_cells(s) if level == 1 else high_cells(s, level)
+
+
+def impossible(s: Structure) -> str:
+    """Why a model cannot have its cells, "" if it can."""
+    for cell in all_cells(s):
+        if cell.unit in WITHOUT_STATE_PRODUCT and cell.input is None and cell.context is None:
+            return f"{cell.path}: {cell.unit} cells need an input, which a transition cell lacks"
+        width = s.sizes()[cell.input] if cell.input else 0
+        if cell.unit is Unit.SRU and (width != s.state or cell.context):
+            return (
+                f"{cell.path}: the input of an sru cell must be as wide as its state ({s.state}), "
+                f"and is {width + (s.context if cell.context else 0)}"
+            )
+    return ""
 
 
 def _transitions(first: CellPlace, count: int, bias: BiasPlace) -> list[CellPlace]:

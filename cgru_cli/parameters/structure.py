@@ -107,6 +107,8 @@ class Unit(StrEnum):
     GRU = "gru"  # reset after the product with the state
     GRU_BEFORE = "gru-before"  # reset before it
     LSTM = "lstm"
+    SRU = "sru"  # no product with the state
+    SSRU = "ssru"  # the same, simpler
     TANH = "tanh"
     RELU = "relu"
     SIGMOID = "sigmoid"
@@ -142,6 +144,7 @@ class Dropout(NamedTuple):
     readout: Probability = 0.0
 
 
+WITHOUT_STATE_PRODUCT = (Unit.SRU, Unit.SSRU)
 DIRECTIONS = ("forward", "backward")
 
 

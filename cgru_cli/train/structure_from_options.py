@@ -10,6 +10,7 @@ from typing import Any
 from ..errors import UsageError, warn
 from ..options.flags import flag
 from ..options.train import TrainOptions
+from ..parameters.cells import impossible
 from ..parameters.structure import (
     FIRST_LABEL,
     WITHOUT_FEEDBACK,
@@ -101,8 +102,6 @@ def new_structure(
             "are needed"
         )
     base = options.dec_cell_base_depth or (2 if kind is Type.CGRU else 1)
-    if kind is Type.CGRU and base < 2:
-        raise UsageError("--dec-cell-base-depth: the conditional GRU has at least 2 cells")
     shared = options.tied_embeddings_all or options.tied_embeddings_src
     if shared and (len(sources) > 1 or vocabularies[0].fingerprint != vocabularies[-1].fingerprint):
         raise UsageError("one embedding for both sides needs one vocabulary for both")
@@ -180,6 +179,8 @@ def _check(options: TrainOptions, s: Structure) -> None:
         raise UsageError(f"--pooling {options.pooling} requires --type classifier")
     if s.crf and s.type is not Type.TAGGER:
         raise UsageError("--crf requires --type tagger")
+    if problem := impossible(s):
+        raise UsageError(f"--cell: {problem}")
     lstm = Unit.LSTM in (s.encoder_unit, s.decoder_unit)
     if options.lstm_forget_bias != default.lstm_forget_bias and not lstm:
         raise UsageError("--lstm-forget-bias: the model has no LSTM")

@@ -20,6 +20,7 @@ INPUT = "input"  # with x W, outside the reset: p = tanh(x W + b + r * (h U))
 STATE = "state"  # with h U, inside the reset: p = tanh(x W + r * (h U + b))
 ABSENT = "absent"  # there is none
 
+SIMPLE = ("sru", "ssru")  # no product of the state; Wf and bf for f, and Wr and br for r of an SRU
 GATED = ("gru", "gru-before")  # these have Ux, Wx, bx for the proposal beside U, W, b for the gates
 ACTIVATIONS = {
     "tanh": np.tanh,
@@ -55,11 +56,13 @@ class State(NamedTuple):
     """The state of a level."""
 
     h: np.ndarray  # (D,)
-    c: np.ndarray | None = None  # (D,) memory of an LSTM
+    c: np.ndarray | None = None  # (D,) memory of an LSTM or SRU
 
 
 class Cell(NamedTuple):
-    """The names of a cell's arrays: "{}" stands for "", or for "x" at the proposal of a GRU."""
+    """The names of a cell's arrays: "{}" stands for "", for "x" at the proposal of a GRU, or for
+    "f" and "r" at the gates of an SRU.
+    """
 
     unit: str
     U: str
@@ -166,11 +169,31 @@ class Cells:
             of_input = of_input + product(c, cell.Wc)
         return (of_input + b, of_state) if cell.bias == INPUT else (of_input, of_state + b)
 
+    def input_sum(self, cell, part, x, c):
+        """The term of an SRU's input: x W (part ""), or with a bias that of its gate f or r."""
+        W, b = cell.W.format(part), self.vector(cell.b.format(part)) if part else 0
+        xW = (x * self.keep(cell.reads)) @ self.matrix(W)
+        if self.normalization == "marian":
+            total = layer_norm(xW, self.vector(f"{cell.gamma}gamma{part}"), MARIAN_EPS) + b
+        else:
+            total = self.norm(xW + b, f"{W}_ln")
+        if cell.Wc is None:
+            return total
+        Wc = cell.Wc.format(part)
+        return total + self.norm(c @ self.matrix(Wc), f"{Wc}_ln")
+
     # -- cells -----------------------------------------------------------------------------------
 
     def step(self, cell, state, x=None, c=None):
         """One step of a cell with a state, an input x and a context c."""
         h, D = state.h, len(state.h)
+        if cell.unit in SIMPLE:
+            f = sigma(self.input_sum(cell, "f", x, c))
+            memory = f * state.c + (1 - f) * self.input_sum(cell, "", x, c)
+            if cell.unit == "ssru":
+                return State(np.maximum(memory, 0), memory)
+            r = sigma(self.input_sum(cell, "r", x, c))
+            return State(r * np.tanh(memory) + (1 - r) * x, memory)
         if self.normalization == "marian":
             of_input, of_state = self.marian_sums(cell, h, x, c)
         else:
@@ -195,6 +218,8 @@ class Cells:
 
     def run(self, cells, state, x, c=None):
         """One step of a level: the first cell reads the input, the others only the state."""
+        if not cells:
+            return state
         state = self.step(cells[0], state, x, c)
         for cell in cells[1:]:
             state = self.step(cell, state)
@@ -202,5 +227,7 @@ class Cells:
 
     def zeros(self, cell):
         """The state before anything is read."""
-        zero = np.zeros(len(self.arrays[cell.U.format("")]))
-        return State(zero, zero if cell.unit == "lstm" else None)
+        simple = cell.unit in SIMPLE
+        sized = self.vector(cell.b.format("f")) if simple else self.arrays[cell.U.format("")]
+        zero = np.zeros(len(sized))
+        return State(zero, zero if simple or cell.unit == "lstm" else None)

@@ -15,6 +15,7 @@ from deep_cells import (
     ACTIVATIONS,
     INPUT,
     MARIAN_EPS,
+    SIMPLE,
     STATE,
     Cell,
     Cells,
@@ -44,7 +45,8 @@ class Forced(NamedTuple):
 class DeepModel(Cells):
     """A model that writes text, with its arrays under the names of DL4MT and Nematus.
 
-    type: lm, encdec, seq2seq, rnnsearch or cgru. Units: gru, gru-before, lstm, tanh, relu, sigmoid.
+    type: lm, encdec, seq2seq, rnnsearch or cgru. Units: gru, gru-before, lstm, sru, ssru, tanh,
+    relu, sigmoid.
     encoder: unidirectional, reversed, bidirectional, alternating, bi-unidirectional.
     bias: "theano", or "nematus_tf" for deep models of Nematus-TF with theano_compat false.
     condition: none, label (an int), vector (N,). decoder_start: mean, last-backward. A language
@@ -96,10 +98,10 @@ class DeepModel(Cells):
         unit, prefix, count = self.decoder_unit, self.prefix, self.decoder_base_transition
         first, *others = self.cells(unit, prefix, count, INPUT, STATE, "embedding")
         if self.type == "cgru":  # the second cell reads the context
-            names = ["_nl"] + [f"_nl_drt_{i}" for i in range(1, count - 1)]
+            names = ["_nl", *(f"_nl_drt_{i}" for i in range(1, count - 1))][: count - 1]
             others = [Cell(unit, f"decoder_U{{}}{n}", f"decoder_b{{}}{n}") for n in names]
             others = [cell._replace(bias=STATE) for cell in others]
-            others[0] = others[0]._replace(W="decoder_Wc{}")
+            others[:1] = [cell._replace(W="decoder_Wc{}") for cell in others[:1]]
         elif self.type in ("encdec", "rnnsearch"):
             first = first._replace(Wc="decoder_Wc{}")
         if not self.feedback:
@@ -164,7 +166,7 @@ class DeepModel(Cells):
     # -- decoder -----------------------------------------------------------------------------------
 
     def start(self, annotations, last, states):
-        """s_0 of every level; the first memory of an LSTM is s_0 too."""
+        """s_0 of every level; the first memory of an LSTM or SRU is s_0 too."""
         if self.type == "lm" and self.condition == "none":
             return [self.zeros(self.base_cells()[0])] * self.decoder_depth
         if self.type == "seq2seq":
@@ -173,7 +175,9 @@ class DeepModel(Cells):
         if self.decoder_start == "last-backward":
             v = annotations[0, -len(self.arrays["ff_state_W"]) :]
         s = np.tanh(self.affine(v, "ff_state", "ff_state_gamma"))
-        return [State(s, s if self.decoder_unit == "lstm" else None)] * self.decoder_depth
+        return [
+            State(s, s if self.decoder_unit in ("lstm", *SIMPLE) else None)
+        ] * self.decoder_depth
 
     def attention(self, s, h):
         """Equations 6 to 8: the context c_j (C,) that state s finds in h (S,C), and alpha_j (S,).

@@ -7,7 +7,14 @@ from cases import random_arrays, tiny
 from forced import force_decode
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from models import double_precision, log_probabilities, pad_source, pad_target, structures
+from models import (
+    WITH_STATE_PRODUCT,
+    double_precision,
+    log_probabilities,
+    pad_source,
+    pad_target,
+    structures,
+)
 from selection import choice
 
 from cgru_cli.corpus.dropout import Rates, masks
@@ -88,6 +95,21 @@ NAMED = {
         deep_context=True,
         normalization=Normalization.NEMATUS,
     ),
+    "cgru of SSRUs": {
+        "encoder_unit": Unit.SSRU,
+        "decoder_unit": Unit.SSRU,
+        "encoder_depth": 2,
+        "decoder_depth": 2,
+        "normalization": Normalization.MARIAN,
+    },
+    "cgru of SRUs, one cell": {
+        "encoder_unit": Unit.SRU,
+        "decoder_unit": Unit.SRU,
+        "decoder_base_transition": 1,
+        "target_embedding": 4,
+        "normalization": Normalization.NEMATUS,
+    },
+    "rnnsearch of SSRUs": type_changes(Type.RNNSEARCH, decoder_unit=Unit.SSRU),
     "deep cgru of LSTMs": {
         "encoder_unit": Unit.LSTM,
         "decoder_unit": Unit.LSTM,
@@ -181,7 +203,7 @@ def without_the_scan(structure):
 
 
 # Where dropout comes to other places; what only changes a layer is the same with it and without.
-DROPPED = ["plain", "one embedding", "factors", "deep, Nematus-TF"]
+DROPPED = ["plain", "one embedding", "factors", "deep, Nematus-TF", "cgru of SRUs, one cell"]
 TRACED = ["plain", "deep cgru of LSTMs"]
 
 
@@ -245,7 +267,7 @@ def assert_gradients_are_right(structure, batch):
         assert (up - down) / 2e-5 == pytest.approx(slope, rel=1e-6, abs=1e-8)
 
 
-TYPES_AND_UNITS = [(kind, unit) for kind in Type for unit in Unit]
+TYPES_AND_UNITS = [(kind, unit) for kind in Type for unit in WITH_STATE_PRODUCT]
 
 
 @pytest.mark.parametrize(("kind", "unit"), choice(TYPES_AND_UNITS, *TYPES_AND_UNITS[::5]))
@@ -256,7 +278,7 @@ def test_every_type_with_every_unit(kind, unit):
     assert_gradients_are_right(structure, example(structure, lengths=((3, 2), (1, 1))))
 
 
-@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("unit", WITH_STATE_PRODUCT)
 @pytest.mark.parametrize("kind", WITHOUT_FEEDBACK)
 def test_a_decoder_without_the_word_before(kind, unit):
     units = {"encoder_unit": unit, "decoder_unit": unit, "encoder": Encoder.UNIDIRECTIONAL}
@@ -264,7 +286,7 @@ def test_a_decoder_without_the_word_before(kind, unit):
     assert_gradients_are_right(structure, example(structure, lengths=((3, 2), (1, 1))))
 
 
-@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("unit", WITH_STATE_PRODUCT)
 @pytest.mark.parametrize("condition", [Condition.LABEL, Condition.VECTOR])
 def test_a_condition(condition, unit):
     given = {"condition": condition, "condition_size": 2, "decoder_unit": unit}
@@ -279,7 +301,7 @@ def test_every_pooling(pooling):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("unit", WITH_STATE_PRODUCT)
 def test_a_crf(unit):
     structure = tiny(**type_changes(Type.TAGGER, crf=True, encoder_unit=unit))
     assert_gradients_are_right(structure, example(structure, lengths=((3, 2), (1, 1))))

@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from cases import random_arrays
-from models import double_precision, ladder_oracle, pad_source, pad_target, typed
+from models import (
+    WITH_STATE_PRODUCT,
+    double_precision,
+    ladder_oracle,
+    pad_source,
+    pad_target,
+    typed,
+)
 
 from cgru_cli.network.network import Network
 from cgru_cli.network.scorer import score
@@ -83,7 +90,11 @@ KINDS = [(kind, encoder) for kind in Type for encoder in encoders(kind)]
 def test_a_shape(i):
     """Each type with each encoder; the other choices take turns."""
     kind, encoder = KINDS[i]
-    depth, units, norms = DEPTHS[i % 3], itertools.cycle(Unit), NORMS[i % 5 :] + NORMS[: i % 5]
+    depth, units, norms = (
+        DEPTHS[i % 3],
+        itertools.cycle(WITH_STATE_PRODUCT),
+        NORMS[i % 5 :] + NORMS[: i % 5],
+    )
     unit = next(itertools.islice(units, i, None))
     norm = next(norm for norm in norms if exists(kind, unit, norm))
     check(kind, encoder, unit, depth, norm)
@@ -93,6 +104,6 @@ def test_a_shape(i):
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("kind", Type)
 def test_every_shape(kind, norm):
-    for encoder, unit, depth in itertools.product(encoders(kind), Unit, DEPTHS):
+    for encoder, unit, depth in itertools.product(encoders(kind), WITH_STATE_PRODUCT, DEPTHS):
         if exists(kind, unit, norm):
             check(kind, encoder, unit, depth, norm)

@@ -7,7 +7,15 @@ import pytest
 import tensorflow as tf
 from cases import random_arrays, tiny
 from forced import force_decode
-from models import double_precision, ladder_oracle, pad_source, pad_target, typed
+from models import (
+    WITH_STATE_PRODUCT,
+    double_precision,
+    ladder_oracle,
+    pad_source,
+    pad_target,
+    simple_units,
+    typed,
+)
 from selection import choice
 
 from cgru_cli.network.network import Network
@@ -107,7 +115,7 @@ def check(s, seed=1):
             assert decoded.alignment == ()
 
 
-@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("unit", WITH_STATE_PRODUCT)
 @pytest.mark.parametrize("kind", Type)
 def test_a_type_with_a_unit_equals_the_oracle(kind, unit):
     encoder = Encoder.UNIDIRECTIONAL if kind is Type.SEQ2SEQ else Encoder.BIDIRECTIONAL
@@ -135,7 +143,7 @@ NORMS = Normalization.NONE, Normalization.NEMATUS
     ),
 )
 def test_a_deep_type_equals_the_oracle(kind, encoder, normalization):
-    units = list(Unit)
+    units = WITH_STATE_PRODUCT
     place = list(Type).index(kind) + list(Encoder).index(encoder)
     one = units[place % len(units)]
     other = one if kind is Type.SEQ2SEQ else units[(place + 1) % len(units)]
@@ -168,7 +176,7 @@ def test_starts_from_the_last_backward_state(kind, encoder):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("unit", WITH_STATE_PRODUCT)
 @pytest.mark.parametrize("kind", WITHOUT_FEEDBACK)
 def test_a_decoder_without_feedback(kind, unit):
     units = {"encoder_unit": unit, "decoder_unit": unit, "feedback": False}
@@ -177,7 +185,7 @@ def test_a_decoder_without_feedback(kind, unit):
     check(typed(kind, encoder=Encoder.REVERSED, **more, **units))
 
 
-@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("unit", WITH_STATE_PRODUCT)
 @pytest.mark.parametrize("condition", [Condition.LABEL, Condition.VECTOR])
 def test_a_condition(condition, unit):
     given = {"condition": condition, "condition_size": 3, "decoder_unit": unit}
@@ -200,3 +208,24 @@ def test_a_tagger_with_a_crf():
 def test_maxout(kind):
     encoder = Encoder.REVERSED if kind is Type.SEQ2SEQ else Encoder.ALTERNATING
     check(typed(kind, encoder=encoder, readout_activation=Activation.MAXOUT))
+
+
+SIMPLE_NORMS = [Normalization.NONE, Normalization.NEMATUS, Normalization.MARIAN]
+SIMPLE = [
+    pytest.param(
+        kind, unit, norm, marks=() if (place + number) % 3 == 0 else pytest.mark.exhaustive
+    )
+    for place, (kind, unit) in enumerate(itertools.product(Type, (Unit.SSRU, Unit.SRU)))
+    for number, norm in enumerate(SIMPLE_NORMS)
+    if unit is Unit.SSRU or kind not in (Type.ENCDEC, Type.RNNSEARCH)
+]
+
+
+@pytest.mark.parametrize(("kind", "unit", "norm"), SIMPLE)
+def test_a_type_of_simple_units_equals_the_oracle(kind, unit, norm):
+    check(simple_units(kind, unit, norm, encoder_depth=2, decoder_depth=2))
+
+
+@pytest.mark.parametrize("unit", [Unit.GRU, Unit.LSTM])
+def test_a_cgru_of_one_cell_equals_the_oracle(unit):
+    check(simple_units(Type.CGRU, unit, decoder_base_transition=1, decoder_depth=2))

@@ -23,6 +23,7 @@ from cgru_cli.network.network import Network
 from cgru_cli.parameters.names import parameters
 from cgru_cli.parameters.parameter import Dialect
 from cgru_cli.parameters.structure import (
+    WITHOUT_STATE_PRODUCT,
     Activation,
     Bias,
     Dropout,
@@ -30,6 +31,7 @@ from cgru_cli.parameters.structure import (
     Normalization,
     Structure,
     Type,
+    Unit,
 )
 
 EOS = 0
@@ -212,6 +214,10 @@ def random_pairs(structure, seed, lengths):
     return sources, targets
 
 
+# Units of cells that need no input: transition cells, decoders without feedback.
+WITH_STATE_PRODUCT = [unit for unit in Unit if unit not in WITHOUT_STATE_PRODUCT]
+
+
 def typed(kind: Type, **changes):
     """A small structure of this type, without the features that the type cannot have."""
     fixed = {"type": kind, "decoder_base_transition": 2 if kind is Type.CGRU else 1}
@@ -220,6 +226,16 @@ def typed(kind: Type, **changes):
     if kind is Type.LM:
         fixed |= {"source_vocabularies": (), "source_embeddings": ()}
     return tiny(**fixed | changes)
+
+
+def simple_units(kind, unit, norm=Normalization.NONE, **changes):
+    """A structure of SRU or SSRU cells."""
+    one_way = kind is Type.SEQ2SEQ
+    fixed = {"encoder": Encoder.REVERSED if one_way else Encoder.ALTERNATING}
+    fixed |= {"encoder_unit": unit, "decoder_unit": unit, "normalization": norm}
+    if unit is Unit.SRU:
+        fixed |= {"target_embedding": 4, "decoder_base_transition": 1}
+    return typed(kind, **fixed | changes)
 
 
 def ladder_oracle(s, arrays):

@@ -5,7 +5,8 @@
     s_j = REC2(s'_j, c_j)                                             (eq. 9-12)
     s_0 = tanh(mean_i(h_i) W_init + b)
 
-The cells may be any unit; an LSTM's memory goes through both.
+The cells may be any unit; an LSTM's memory goes through both. Without REC2 (Marian's
+`--dec-cell-base-depth 1`), s_j = s'_j, and only the readout reads c_j.
 """
 
 from typing import NamedTuple
@@ -29,7 +30,7 @@ class Conditional(NamedTuple):
     first: Transition
     intermediate_product: Products  # s'_j [U_a | U]
     attention: Attention
-    second: Recurrent
+    second: Recurrent | None  # Marian's models may lack it
     levels: Levels
 
     def step(self, states: States, x: tf.Tensor, _fixed: tuple = ()) -> tuple[Recurrence, States]:
@@ -38,7 +39,9 @@ class Conditional(NamedTuple):
         s1 = self.first.step(before, x)
         query, s1U = self.intermediate_product(s1[0])
         alignment, c = self.attention.attend(query)
-        s = self.second.step(s1, s1U, self.second.sums.from_input(c.cW))
+        s = s1
+        if self.second is not None:
+            s = self.second.step(s1, s1U, self.second.sums.from_input(c.cW))
         top, new = self.levels.climb(s, above, c.itself)
         return Recurrence(top, c.readout, alignment), new
 
@@ -48,11 +51,14 @@ class ConditionalGRU(RNNSearch):
 
     def __init__(self, layers: Layers):
         self.structure = layers.structure
-        first, second, *transitions = base_cells(layers.structure)
-        self.first, self.second = layers.transition(first), layers.unit(second)
-        self.attention = AttentionLayer(layers, input_arrays(second))
+        first, *others = base_cells(layers.structure)
+        second, transitions = others[:1], others[1:]
+        self.first = layers.transition(first)
+        self.second = layers.unit(second[0]) if second else None
+        self.attention = AttentionLayer(layers, input_arrays(second[0]) if second else ())
+        arrays = state_arrays(second[0]) if second else ()
         self.intermediate_product = layers.product(
-            ("decoder/attention/W_comb_att",), state_arrays(second), bounded=layers.bounded_states
+            ("decoder/attention/W_comb_att",), arrays, bounded=layers.bounded_states
         )
         self.levels = Levels.of(layers, transitions)
 
