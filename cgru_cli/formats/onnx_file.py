@@ -22,7 +22,7 @@ VERSION = 1  # of the graph's inputs, outputs and description
 # the fields that are read, by their numbers in onnx.proto
 _GRAPH, _METADATA, _INITIALIZER = 7, 14, 5
 _KEY, _VALUE = 1, 2
-_DIMENSIONS, _TYPE, _NAME, _RAW = 1, 2, 8, 9
+_DIMENSIONS, _TYPE, _NAME, _RAW, _OUTSIDE = 1, 2, 8, 9, 13
 _TYPES: dict[int, np.dtype] = {1: np.dtype("<f4"), 10: np.dtype("<f2")}
 _VARINT, _EIGHT_BYTES, _BYTES, _FOUR_BYTES = 0, 1, 2, 5  # how a field is stored
 
@@ -71,6 +71,11 @@ def _array(path: Path, content: mmap.mmap, tensor: slice) -> StoredArray | None:
                 size, place = _varint(content, place)
                 shape.append(size)
     name, raw, dtype = content[fields[_NAME]].decode(), fields.get(_RAW), _TYPES.get(fields[_TYPE])
+    if _OUTSIDE in fields:
+        raise CgruError(
+            f"{path}: array {name} is in another file; store the model as one file, with onnx.load "
+            "and onnx.save"
+        )
     if "/" in name or raw is None or dtype is None:
         return None
     if len(shape) > 4 or int(np.prod(shape, dtype=object)) * dtype.itemsize != raw.stop - raw.start:

@@ -132,6 +132,19 @@ def test_an_onnx_file_of_another_program_gets_one_line(folder):
         read(folder / "other.onnx")
 
 
+@pytest.mark.parametrize("missing", [False, True])
+def test_external_data_gets_one_line(folder, missing):
+    path, data = folder / "outside.onnx", folder / "outside.data"
+    model = onnx.load(folder / "model.onnx")
+    onnx.save(model, path, save_as_external_data=True, location=data.name, size_threshold=0)
+    if missing:
+        data.unlink()
+    with pytest.raises(CgruError, match=r"outside\.onnx: array .* is in another file") as caught:
+        read(path)
+    assert "\n" not in str(caught.value)
+    data.unlink(missing_ok=True)  # the folder serves other tests
+
+
 def test_options_that_onnx_runtime_lacks(folder):
     for option, value in (("--device", "gpu"), ("--precision", "bfloat16")):
         done = cgru(folder, "translate", "-m", "model.onnx", option, value)
