@@ -18,10 +18,11 @@ import deep_cells
 import deep_equations
 import equations
 import lesson
+import minimal_cells
 import run
 
 NAMES = [path.stem for path in run.LESSONS]
-MODULES = (equations, deep_cells, deep_equations)
+MODULES = (equations, deep_cells, deep_equations, minimal_cells)
 LARGEST = 400_000  # maximal size of a notebook with its plots, in bytes
 
 
