@@ -24,6 +24,7 @@ KINDS = {
     "amun": "--type amun --layer-normalization --optimizer-params 0.9 0.98 1e-09",
     "deep": "--type s2s --tied-embeddings --enc-depth 2 --enc-type alternating --skip "
     "--exponential-smoothing 0.01",
+    "adagrad": "--type s2s --optimizer adagrad --exponential-smoothing 0.01",
     "sgd": "--type s2s --optimizer sgd --embedding-fix-src",
 }
 FIXED = (
