@@ -24,11 +24,12 @@ KINDS = {
     "amun": "--type amun --layer-normalization --optimizer-params 0.9 0.98 1e-09",
     "deep": "--type s2s --tied-embeddings --enc-depth 2 --enc-type alternating --skip "
     "--exponential-smoothing 0.01",
-    "adagrad": "--type s2s --optimizer adagrad --exponential-smoothing 0.01",
+    "adagrad": "--type s2s --optimizer adagrad --exponential-smoothing 0.01 "
+    "--valid-freq 50u --valid-metrics cross-entropy",
     "sgd": "--type s2s --optimizer sgd --embedding-fix-src",
 }
 FIXED = (
-    "--dim-emb 6 --dim-rnn 8 -l 0.002 --mini-batch 6 --maxi-batch 1 --shuffle none --disp-freq 10u "
+    "--dim-emb 6 --dim-rnn 8 --mini-batch 6 --maxi-batch 1 --shuffle none --disp-freq 10u "
     "--save-freq 1000u --overwrite --seed 3"
 )
 
@@ -42,6 +43,8 @@ class Folder:
         words = [data / f"vocab.{side}.json" for side in ("src", "trg")]
         self.path = path
         self.given = ["-t", *texts[0], "-v", *words, *FIXED.split(), *options.split()]
+        rate = 0.05 if "adagrad" in options else 0.002  # Adagrad's steps become small
+        self.given += ["--learn-rate", rate]
         if "--valid-freq" in options:
             self.given += ["--valid-sets", *texts[1]]
 
@@ -72,8 +75,9 @@ def test_either_program_continues_the_others_training(tmp_path, name, programs):
     folder = Folder(tmp_path / "all", KINDS[name])
     first = programs[0]
     alone = folder.train(first, first)
-    assert folder.train("both", *programs) == pytest.approx(alone, rel=5e-3)
-    assert len(alone) == (24 if name == "s2s" else 20)
+    tolerance = 5e-3 if name == "amun" else 1e-3  # layer normalisation enlarges rounding
+    assert folder.train("both", *programs) == pytest.approx(alone, rel=tolerance)
+    assert len(alone) == (20 + 4 * ("valid" in KINDS[name]))
     if first == "marian":
         return
     # the state of cgru in the folder is older than Marian's
