@@ -22,8 +22,11 @@ FILES = (
     "source.js",
     "translator.js",
     "attention.js",
+    "heatmap.js",
     "text.js",
+    "element.js",
     "page.css",
+    "heatmap.css",
     "icon.svg",
 )
 

@@ -51,7 +51,7 @@ class ServedModel:
         self._models = [load_model(path, options.vocabularies, options.runtime) for path in paths]
         self.plan = SearchPlan(options.translating(self.paths), self._models)
         self.type: str = self._models[0].model.structure.type.value
-        self.attends = any(one.model.structure.type.attends for one in self._models)
+        self.attends = any(one.model.structure.attends for one in self._models)
         self.reads_source = any(one.reads_source for one in self._models)
         self.right_left = self._models[0].right_left
         self.languages = next((one.languages for one in self._models if one.languages), None)

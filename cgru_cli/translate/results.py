@@ -142,7 +142,8 @@ class Results:
         right_left, weights = self._plan.layout.right_left, self._plan.weights
         names = model_names([str(loaded.model.path) for loaded in self._models])
         name = MEAN if self._members else names[0]
-        views = [View.of(name, source, hypothesis, right_left=right_left, model_weights=weights)]
+        kind = {"right_left": right_left, "labels": not self._models[0].writes_text}
+        views = [View.of(name, source, hypothesis, model_weights=weights, **kind)]
         if self._members is None:
             return views
         numbers = [translation.number]
@@ -153,7 +154,7 @@ class Results:
             if attention is not None:
                 attention = loaded.in_source_order(attention, len(source))
             own = hypothesis._replace(word_scores=scores.log_probs, alignment=attention)
-            views.append(View.of(name, source, own, right_left=right_left))
+            views.append(View.of(name, source, own, **kind))
         return views
 
     def _hypothesis(

@@ -141,11 +141,46 @@ def test_text_is_translated_and_aligned_words_are_highlighted(opened, expected):
     assert "</s>" not in opened.find("#attention").text
     opened.click("#detailed")
     until(lambda: len(opened.all("#attention tbody tr")) == len(best.tokens) + best.finished)
-    shares = opened.texts("#attention tbody tr:first-child td")
-    assert [float(share.rstrip(" %")) for share in shares] == pytest.approx(
+    shares = opened.texts("#attention tbody tr:first-child td:not(.probability)")
+    assert [float(share) for share in shares] == pytest.approx(
         [100 * weight for weight in best.alignment[0]], abs=0.51
     )
     assert f"log-probability {best.score:.2f}" in opened.find("#others").text
+
+
+def test_the_heat_map_is_that_of_files(opened, expected):
+    opened.translate()
+    opened.click("#as-map")
+    until(lambda: opened.all("#attention td"))
+    assert opened.texts("#attention .scale span") == ["100 %", "50 %", "0 %"]
+    assert opened.find("#attention table").get_attribute("aria-label") == "Attention of one"
+    opened.width(360)
+    opened.click("#attention tbody tr:first-child td:nth-child(3)")
+    best = expected[0][0]
+    told = f"{best.tokens[0]} attends to a: {100 * best.alignment[0][0]:.1f} %"
+    assert opened.texts("#attention .said")[0].removesuffix(" (its strongest)") == told
+    opened.press("\ue011")  # Home
+    told = f"probability of {best.tokens[0]}: {100 * np.exp(best.word_scores[0]):.1f} %"
+    assert opened.texts("#attention .said") == [told]
+    opened.translate("a b c d e f " * 5)
+    until(lambda: len(opened.all("#attention thead th")) > 30)
+    opened.run("document.querySelector('#attention .frame').scrollLeft = 150")
+    left = """return ['#attention .frame', '#attention tbody th']
+        .map(one => document.querySelector(one).getBoundingClientRect().left)"""
+    frame, words = opened.run(left)
+    assert frame == pytest.approx(words, abs=1)
+    opened.force_colours()
+    mixed = "return getComputedStyle(document.querySelector('td.strongest')).backgroundColor"
+    assert "oklab" in opened.run(mixed)
+
+
+def test_labels_have_no_end(described):
+    page = described({"type": "classifier"}, {})
+    page.translate("a b c")
+    page.click("#as-map")
+    page.click("#detailed")
+    until(lambda: page.all("#attention td"))
+    assert "</s>" not in page.texts("#attention tbody th")
 
 
 def test_words_of_the_text_are_highlighted_at_the_pointer_and_the_caret(opened):
@@ -468,8 +503,8 @@ def test_a_model_without_a_reverse_has_no_swap(described):
 
 def test_text_is_translated_while_it_is_typed(opened, expected):
     opened.run(FAULTY % "")
-    opened.find("#source").send_keys("a b")
-    opened.find("#source").send_keys(" c")
+    opened.run("""const source = document.getElementById("source");
+      for (source.value of ["a", "a b", "a b c"]) source.dispatchEvent(new InputEvent("input"));""")
     opened.ready()
     assert opened.texts(".translation") == [expected[0][0].text]
     texts = [one["texts"] for one in opened.run("return window.requests") if one["n_best"] == 1]

@@ -43,7 +43,14 @@ class Page:
         browser.get(address)
 
     def prefer(self, scheme):
-        feature = {"name": "prefers-color-scheme", "value": scheme}
+        self._emulate("prefers-color-scheme", scheme)
+
+    def force_colours(self):
+        """Show the page in the colours of the system, until the next page."""
+        self._emulate("forced-colors", "active")
+
+    def _emulate(self, name, value):
+        feature = {"name": name, "value": value}
         self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
 
     def width(self, pixels):

@@ -1,6 +1,6 @@
 // Translations in this browser. The interface is described in cgru_cli/output/page.py.
 
-import { element } from "./text.js";
+import { element } from "./element.js";
 
 const waiting = new Map(); // what reads the answers to a request, by its number
 let requests = 0;

@@ -96,9 +96,10 @@ class Heatmaps:
         empty = [sentence.number for sentence in kept if not sentence.views]
         missing = sorted(number for number in self._chosen or () if number > self._seen)
         if not sentences:
-            raise CgruError(
-                f"{self.path}: not written: none of the lines has words (of {self._seen:,})"
-            )
+            reason = f"none of the lines has words (of {self._seen:,})"
+            if missing and not empty:
+                reason = f"no line {_listed(missing)}; the input has {self._seen:,}"
+            raise CgruError(f"{self.path}: not written: {reason}")
         if missing:
             warn(f"{self.path}: without line {_listed(missing)}; the input has {self._seen:,}")
         if empty:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import json
 import re
@@ -10,10 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
+from ..page import page_files
 from .view import Sentence, View, is_right_to_left
 
 _TEMPLATE = Path(__file__).with_name("page.html")
-_DECIMALS = 6  # of weights and probabilities; the page shows four
+_DECIMALS = 6  # of weights and probabilities
 
 
 def page(title: str, sentences: Sequence[Sentence]) -> str:
@@ -30,9 +32,20 @@ def page(title: str, sentences: Sequence[Sentence]) -> str:
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     for character in "<>&":  # HTML could read them as the end of the script
         text = text.replace(character, f"\\u{ord(character):04x}")
-    values = {"title": html.escape(title), "data": text}
+    values = _parts() | {"title": html.escape(title), "data": text}
     template = _TEMPLATE.read_text("utf-8")
     return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match[1]], template)
+
+
+@functools.cache
+def _parts() -> dict[str, str]:
+    """The heat map of the server's page, whose files become one script."""
+    contents = {name: content.decode() for name, content in page_files().items()}
+    script = contents["element.js"] + contents["heatmap.js"]
+    return {
+        "style": contents["heatmap.css"].strip(),
+        "script": re.sub(r"^(import .*\n|export )", "", script, flags=re.MULTILINE),
+    }
 
 
 def _as_json(view: View) -> dict:

@@ -34,11 +34,13 @@ class View(NamedTuple):
         *,
         right_left: bool = False,
         model_weights: Sequence[float] = (1.0,),
+        labels: bool = False,
     ) -> Self:
         """The view of a hypothesis (in decoding order) and the words of its source, without EOS.
         model_weights: those of the models' scores in their sum. The exponential of that sum, after
         division by the total weight, is the geometric mean of the models' probabilities; it does
-        not exist with negative weights. Raises CgruError if there is no attention.
+        not exist with negative weights. labels: the words are labels, which have no EOS. Raises
+        CgruError if there is no attention.
         """
         if hypothesis.alignment is None:
             raise CgruError(f"{name}: has no attention to draw")
@@ -48,8 +50,10 @@ class View(NamedTuple):
         if min(model_weights) >= 0:
             scores = np.asarray(hypothesis.word_scores, np.float64)
             probabilities = np.exp(scores / sum(model_weights)).astype(np.float32)
-        target = [*hypothesis.tokens, *([END] if hypothesis.finished else [])]
-        weights = np.asarray(hypothesis.alignment, np.float32)
+        target = [*hypothesis.tokens, *([END] if hypothesis.finished and not labels else [])]
+        weights = np.asarray(hypothesis.alignment, np.float32)[: len(target)]
+        if probabilities is not None:
+            probabilities = probabilities[: len(target)]
         return cls(name, [*source, END], target, weights, probabilities)
 
     @property

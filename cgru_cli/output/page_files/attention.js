@@ -1,9 +1,10 @@
-// The attention of one sentence: links between its words, or a heat map.
+// The attention of one sentence as links between its words.
 //
 // A unit {text, pieces} is a word or a piece of the model. sides: {source, target}, lists of units;
 // weight(t, s): the attention of unit t of the translation over unit s of the text.
 
-import { direction, element, percent } from "./text.js";
+import { element } from "./element.js";
+import { direction } from "./text.js";
 
 const SHOWN = 0.08; // links with less weight are hidden, unless their word is highlighted
 const SVG = "http://www.w3.org/2000/svg";
@@ -51,31 +52,6 @@ export function drawLinks(holder, { sides, weight, look }) {
       path.setAttribute("stroke-opacity", !lit && value < SHOWN ? 0 : value.toFixed(3));
     }
   };
-}
-
-export function drawMap(holder, { sides: { source, target }, weight }) {
-  const corner = element("td", { className: "unseen" });
-  const head = element("tr", {}, corner, ...source.map(({ text }) =>
-    element("th", { scope: "col" }, element("span", { dir: "auto", textContent: text }))));
-  const rows = target.map(({ text }, t) => {
-    const cells = source.map((word, s) => {
-      const value = weight(t, s);
-      const share = `${Math.round(100 * value)} %`;
-      const cell = element("td", { title: `${text} ← ${word.text}: ${percent(value)}` },
-        element("span", { textContent: share }));
-      cell.style.setProperty("--weight", value);
-      return cell;
-    });
-    return element("tr", {}, element("th", { scope: "row", dir: "auto", textContent: text }),
-      ...cells);
-  });
-  const caption = element("caption", { className: "unseen",
-    textContent: "Attention of each word of the translation over the words of the text" });
-  holder.replaceChildren(element("table", {}, caption, element("thead", {}, head),
-    element("tbody", {}, ...rows)));
-  const heads = [head.querySelectorAll("th"), holder.querySelectorAll("tbody th")];
-  return (side, ...weights) => heads.forEach((list, of) =>
-    list.forEach((th, i) => th.classList.toggle("lit", side !== null && weights[of][i] === 1)));
 }
 
 function row(units, side, look) {

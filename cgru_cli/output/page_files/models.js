@@ -31,8 +31,13 @@ export function reverseOf({ languages }, models) {
     of?.source === languages.target && of.target === languages.source);
 }
 
+// What a model labels; undefined: it writes text.
+export const labelsOf = ({ type }) => ({ classifier: "sentence", tagger: "word" })[type];
+
 // What goes into a model and what comes out: {placeholder, output, note}.
-export function kindOf({ type, reads_source, raw_text, languages }) {
+export function kindOf(model) {
+  const { reads_source, raw_text, languages } = model;
+  const labelled = labelsOf(model);
   const prepared = raw_text === false;
   const kind = {
     placeholder: prepared ? "Type prepared text here, one sentence per line"
@@ -41,10 +46,9 @@ export function kindOf({ type, reads_source, raw_text, languages }) {
     note: prepared ? "This model expects text as it was trained on: words and punctuation separated "
       + "by spaces, in sub-words if it has them." : "",
   };
-  if (type === "classifier" || type === "tagger") {
-    kind.output = type === "classifier" ? "Label" : "Labels";
-    kind.note = `${type === "classifier" ? "This model labels each sentence."
-      : "This model labels each word."} ${kind.note}`.trim();
+  if (labelled) {
+    kind.output = labelled === "sentence" ? "Label" : "Labels";
+    kind.note = `This model labels each ${labelled}. ${kind.note}`.trim();
   } else if (!reads_source) {
     kind.output = "Generated text";
     kind.note = "This is a language model: what it writes does not depend on the text.";

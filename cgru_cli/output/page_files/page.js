@@ -1,11 +1,12 @@
 // The page: the text, the models, and what is set.
 
+import { element } from "./element.js";
 import * as kept from "./kept.js";
 import { kindOf, languageName, readTheSame, reverseOf, titleOf } from "./models.js";
 import { Pane } from "./panes.js";
 import { chooseNothing, keepChosen, lookAt, redraw, show } from "./sentence.js";
 import { copyText, watch } from "./source.js";
-import { copy, element, sentencesOf } from "./text.js";
+import { copy, sentencesOf } from "./text.js";
 import * as translator from "./translator.js";
 
 const $ = (id) => document.getElementById(id);

@@ -1,8 +1,9 @@
 // A pane with the translations of a text by one model. Each has a status and errors of its own.
 
 import { arrows } from "./attention.js";
+import { element } from "./element.js";
 import { kindOf } from "./models.js";
-import { copy, element } from "./text.js";
+import { copy } from "./text.js";
 import * as translator from "./translator.js";
 
 const AT_ONCE = 100; // sentences of a request: a server answers each request in limited time

@@ -1,13 +1,17 @@
 // One sentence: its words, its attention, its other translations, and other words at a place.
 
-import { drawLinks, drawMap, firstStop, light, looked } from "./attention.js";
+import { drawLinks, firstStop, light, looked } from "./attention.js";
+import { element, percent } from "./element.js";
+import { HeatMap } from "./heatmap.js";
+import { labelsOf } from "./models.js";
 import * as source from "./source.js";
-import { element, percent, wordsOf } from "./text.js";
+import { direction, wordsOf } from "./text.js";
 import * as translator from "./translator.js";
 
 const $ = (id) => document.getElementById(id);
 const OTHERS = 5; // number of translations of a sentence, and of other words at a place
 const LEAST = 0.1; // attention below this share highlights no word
+const map = new HeatMap();
 let chosen = null; // {pane, line, place}: the sentence of the section below
 let drawn = null; // highlights the words of the attention on display
 let lit = null; // {pane, line, side, pieces}: the highlighted word
@@ -171,7 +175,7 @@ async function askDetails(pane, line) {
 function draw(pane, line) {
   const { shown } = line;
   const inDetail = isPressed("detailed");
-  const end = shown.finished ? ["</s>"] : [];
+  const end = shown.finished && !labelsOf(pane.model) ? ["</s>"] : []; // labels have no end
   const units = (words) => words.map((text, index) => ({ text, pieces: [index] }));
   chosen.sides = inDetail
     ? { source: units(line.source), target: units([...shown.words, ...end]) }
@@ -179,14 +183,28 @@ function draw(pane, line) {
   const { sides } = chosen;
   if (shown.alignment?.length) {
     const weight = (t, s) => attention(line, sides.target[t].pieces, sides.source[s].pieces);
-    drawn = (isPressed("as-map") ? drawMap : drawLinks)($("attention"),
-      { sides, weight, look: (side, pieces) => look(pane, line, side, pieces) });
+    drawn = isPressed("as-map") ? drawMap(pane, line, sides, weight)
+      : drawLinks($("attention"), { sides, weight, look: (...what) => look(pane, line, ...what) });
   } else {
     drawn = null;
     const reason = pane.model.attention ? "There is no attention to show." : "This model has no attention.";
     $("attention").replaceChildren(element("p", { className: "hint", textContent: reason }));
   }
   drawOthers(pane, line, inDetail);
+}
+
+function drawMap(pane, { shown }, { source: from, target }, weight) {
+  const texts = (units) => units.map(({ text }) => text);
+  $("attention").replaceChildren(map.element);
+  map.show({
+    name: `Attention of ${pane.model.name}`,
+    source: texts(from),
+    target: texts(target),
+    weights: target.map((_, t) => from.map((_, s) => weight(t, s))),
+    probabilities: target.map(({ pieces }) => probability(pane, shown, pieces)),
+    rightToLeft: direction(texts(from).join(" ")) === "rtl",
+  });
+  return (...words) => map.light(...words);
 }
 
 function drawOthers(pane, line, inDetail) {

@@ -1,5 +1,7 @@
 // Text: its sentences, and the words that the model's pieces are in.
 
+import { element } from "./element.js";
+
 // Paragraphs of sentences {text, start}; a line is a paragraph and, if `byLine`, one sentence.
 // start: where the sentence is in the text.
 export function sentencesOf(text, byLine) {
@@ -112,16 +114,6 @@ const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Sc
 // The direction of text, that of its first letter.
 export function direction(text) {
   return RIGHT_TO_LEFT.test(text.match(/\p{L}/u)?.[0] ?? "") ? "rtl" : "ltr";
-}
-
-export function percent(share) {
-  return share < 0.01 ? "<1 %" : `${Math.round(100 * share)} %`;
-}
-
-export function element(name, properties = {}, ...children) {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...children);
-  return made;
 }
 
 // Copies text, even if the page is not served over TLS.

@@ -136,9 +136,10 @@ class EnsembleScorer:
             (name, source, hypothesis, (1.0,))
             for name, (source, hypothesis) in zip(names, pair.of_models, strict=False)
         ]
-        right_left = self.models[0].loaded.right_left
+        loaded = self.models[0].loaded
+        kind = {"right_left": loaded.right_left, "labels": not loaded.writes_text}
         return [
-            View.of(name, source, hypothesis, right_left=right_left, model_weights=weights)
+            View.of(name, source, hypothesis, model_weights=weights, **kind)
             for name, source, hypothesis, weights in shown
         ]
 

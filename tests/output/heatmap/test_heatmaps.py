@@ -254,7 +254,7 @@ def test_missing_lines(models, score, translate, texts, tmp_path):
     page.unlink()
     code, text, messages = score(*arguments, "8")
     assert (code, text.count("\n"), page.exists()) == (1, 5, False)
-    assert messages == f"cgru: {page}: not written: none of the lines has words (of 5)\n"
+    assert messages == f"cgru: {page}: not written: no line 8; the input has 5\n"
     code, text, _ = translate("-m", models[0], "--heatmap", page, text="\n\n")
     assert (code, text, page.exists()) == (1, "\n\n", False)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browsers import Page, browser  # noqa: F401
+from browsers import Page, browser, violations  # noqa: F401
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +27,14 @@ def view(source, target, name="model.npz", seed=1, probabilities=True):
 
 HOSTILE = [view(SOURCE, TARGET, name, seed) for seed, name in enumerate(("mean", "<b>a", "c"))]
 REVERSED = [view(ARABIC, TARGET, name, seed) for seed, name in enumerate(("mean", "<b>a", "c"))]
+
+
+def exactly(share):
+    """As the page says it."""
+    share = round(float(share), 6)
+    return "<0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
+
+
 SENTENCES = [Sentence(3, HOSTILE), Sentence(7, REVERSED)]
 
 
@@ -101,7 +109,7 @@ class HeatmapPage(Page):
         return self.find(f"tbody tr:nth-child({row + 1}) td:nth-child({column + 2})")
 
     def told(self):
-        return self.run("return document.getElementById('status').textContent")
+        return self.run("return document.querySelector('.said').textContent")
 
     def colours(self, *cells):
         script = "return getComputedStyle(arguments[0]).backgroundColor"
@@ -109,7 +117,7 @@ class HeatmapPage(Page):
 
     def table(self):
         return self.run(
-            "return [...document.querySelectorAll('#grid tr')]"
+            "return [...document.querySelectorAll('.heatmap tr')]"
             ".map(row => [...row.cells].map(cell => cell.textContent))"
         )
 
@@ -140,7 +148,7 @@ def opened(open_page):
 def expected_table(view):
     rows = [["target", "prob.", *view.source]]
     for word, p, weights in zip(view.target, view.probabilities, view.weights, strict=True):
-        rows.append([word, f"{p:.2f}", *(f"{100 * weight:.0f}" for weight in weights)])
+        rows.append([word, f"{100 * p:.0f} %", *(f"{100 * weight:.0f}" for weight in weights)])
     return rows
 
 
@@ -171,22 +179,22 @@ def test_pointer_shows_the_cell(opened):
 
     view = HOSTILE[0]
     opened.hover(opened.cell(1, 1))
-    expected = f"src=x attends to <script>alert(1)</script>: {view.weights[1, 0]:.4f}"
+    expected = f"src=x attends to <script>alert(1)</script>: {exactly(view.weights[1, 0])}"
     assert opened.told().removesuffix(" (its strongest)") == expected
-    assert opened.find("#tip").text.startswith("src=x attends to <script>alert(1)</script>\n")
-    assert f"{view.weights[1, 0]:.4f}" in opened.find("#tip").text
+    assert opened.find(".tip").text.startswith("src=x attends to <script>alert(1)</script>\n")
+    assert exactly(view.weights[1, 0]) in opened.find(".tip").text
     assert [e.text for e in opened.browser.find_elements("css selector", "th.here bdi")] == [
         SOURCE[0],
         TARGET[1],
     ]
     best = int(view.weights[1].argmax())
     opened.hover(opened.cell(1, best + 1))
-    assert opened.told().endswith(f"{view.weights[1, best]:.4f} (its strongest)")
+    assert opened.told().endswith(f"{exactly(view.weights[1, best])} (its strongest)")
     opened.hover(opened.cell(3, 0))
-    assert opened.told() == f"probability of Mann: {view.probabilities[3]:.4f}"
+    assert opened.told() == f"probability of Mann: {exactly(view.probabilities[3])}"
     ActionChains(opened.browser, duration=0).move_to_element(opened.find("h1")).perform()
     assert opened.told() == ""
-    assert not opened.find("#tip").is_displayed()
+    assert not opened.find(".tip").is_displayed()
 
 
 def test_keys_move_through_the_cells(opened):
@@ -206,17 +214,17 @@ def test_keys_move_through_the_cells(opened):
     for key, row, column in steps:
         opened.press(key)
         words = f"{TARGET[row]} attends to {SOURCE[column - 1]}"
-        expected = f"{words}: {weights[row, column - 1]:.4f}"
+        expected = f"{words}: {exactly(weights[row, column - 1])}"
         assert opened.told().removesuffix(" (its strongest)") == expected
         assert opened.run(
             "return document.activeElement === arguments[0]", opened.cell(row, column)
         )
     opened.press(Keys.HOME)
     assert opened.told().startswith("probability of <img: ")
-    tabbable = opened.run("return document.querySelectorAll('#grid [tabindex=\"0\"]').length")
+    tabbable = opened.run("return document.querySelectorAll('td[tabindex=\"0\"]').length")
     assert tabbable == 1
     opened.press(Keys.ESCAPE)
-    assert not opened.find("#tip").is_displayed()
+    assert not opened.find(".tip").is_displayed()
 
 
 def test_assistive_programs_find_a_grid(opened):
@@ -236,6 +244,28 @@ def test_assistive_programs_find_a_grid(opened):
         assert name in by_role["checkbox"]
     assert sorted(by_role["radio"]) == ["<b>a", "Auto", "Dark", "Light", "c", "mean"]
     assert {"Previous line", "Next line"} <= set(by_role["button"])
+
+
+def test_a_finger_shows_the_percentage(opened):
+    opened.width(360)
+    opened.click("tbody tr:nth-child(2) td:nth-child(3)")
+    expected = f"attends to <script>alert(1)</script>\n{exactly(HOSTILE[0].weights[1, 0])}"
+    assert opened.find(".tip").text.startswith(f"src=x {expected}")
+
+
+def test_shades_and_numbers_are_seen_with_forced_colours(opened):
+    shades = opened.colours(opened.cell(0, 1), opened.cell(0, 2))
+    opened.force_colours()
+    assert opened.colours(opened.cell(0, 1), opened.cell(0, 2)) == shades
+    assert opened.find(".scale").is_displayed()
+
+
+def test_the_page_is_accessible(opened):
+    assert violations(opened.browser) == []
+    opened.run("arguments[0].focus()", opened.cell(0, 1))
+    opened.width(360)
+    opened.click("#themes input[value='dark']")
+    assert violations(opened.browser) == []
 
 
 def test_models_are_switched(opened):
@@ -279,7 +309,7 @@ def test_legend_beside_the_matrix_is_in_percent(opened):
     assert opened.find(".scale").text.split("\n") == ["100 %", "50 %", "0 %"]
     place = "const b = arguments[0].getBoundingClientRect(); return [b.left, b.bottom, b.right]"
     left, bottom, _ = opened.run(place, opened.find(".scale"))
-    _, matrix, right = opened.run(place, opened.find("#frame"))
+    _, matrix, right = opened.run(place, opened.find(".frame"))
     assert right < left < right + 40 and abs(bottom - matrix) < 5
 
 
@@ -330,7 +360,7 @@ def test_a_line_of_200_words_scrolls_under_its_words(open_page):
     opened.press(Keys.HOME)
     assert opened.told() == "probability of t0: \u2013"
     opened.press(Keys.PAGE_DOWN, Keys.PAGE_DOWN, Keys.PAGE_DOWN, Keys.END, Keys.ARROW_LEFT)
-    told = f"t30 attends to s198: {long.weights[30, 198]:.4f}"
+    told = f"t30 attends to s198: {exactly(long.weights[30, 198])}"
     assert opened.told().removesuffix(" (its strongest)") == told
 
     def box(selector):
@@ -344,10 +374,10 @@ def test_a_line_of_200_words_scrolls_under_its_words(open_page):
         opened.width(pixels)
         assert opened.run("return document.documentElement.scrollWidth") <= pixels
         opened.press(Keys.ARROW_LEFT, Keys.ARROW_RIGHT)
-        frame, cell = box("#frame"), box("td:focus")
+        frame, cell = box(".frame"), box("td:focus")
         above, beside = box("thead th.here"), box("tbody th.here")
         assert above[1] == pytest.approx(frame[1], abs=1)
         assert beside[0] == pytest.approx(frame[0], abs=1)
         assert above[3] <= cell[1] + 1
-        assert cell[3] <= min(frame[3], box("footer")[1]) + 1
+        assert cell[3] <= min(frame[3], box(".said")[1]) + 1
         assert beside[2] <= cell[0] <= cell[2] <= frame[2] + 1

@@ -26,6 +26,12 @@ def test_view_has_both_sides_with_eos():
     assert View.of("m", ["a", "b"], hypothesis(finished=False)).target == ["A", "B", "C"]
 
 
+def test_labels_have_no_end():
+    view = View.of("m", ["a", "b"], hypothesis(), labels=True)
+    assert view.target == ["A", "B"] and view.weights.tolist() == WEIGHTS[:2].tolist()
+    np.testing.assert_allclose(view.probabilities, [0.5, 0.25], rtol=1e-6)
+
+
 def test_right_to_left_output_is_shown_left_to_right():
     view = View.of("m", ["a", "b"], hypothesis(), right_left=True)
     assert view.target == ["B", "A", "</s>"]
