@@ -652,6 +652,7 @@ def test_a_wrong_password_and_none(browser, models):  # noqa: F811
         page.press(Keys.ESCAPE, Keys.ESCAPE)
         until(lambda: page.find("#again").is_displayed())
         page.click("#again")
+        until(lambda: page.find("#ask-password").is_displayed())
         page.press("correct horse", Keys.ENTER)
         until(lambda: page.run("return document.querySelectorAll('#outputs .pane').length"))
         assert not page.find("#again").is_displayed()
