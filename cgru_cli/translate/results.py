@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -142,8 +143,8 @@ class Results:
         right_left, weights = self._plan.layout.right_left, self._plan.weights
         names = model_names([str(loaded.model.path) for loaded in self._models])
         name = MEAN if self._members else names[0]
-        kind = {"right_left": right_left, "labels": not self._models[0].writes_text}
-        views = [View.of(name, source, hypothesis, model_weights=weights, **kind)]
+        view = partial(View.of, right_left=right_left, labels=not self._models[0].writes_text)
+        views = [view(name, source, hypothesis, model_weights=weights)]
         if self._members is None:
             return views
         numbers = [translation.number]
@@ -154,7 +155,7 @@ class Results:
             if attention is not None:
                 attention = loaded.in_source_order(attention, len(source))
             own = hypothesis._replace(word_scores=scores.log_probs, alignment=attention)
-            views.append(View.of(name, source, own, **kind))
+            views.append(view(name, source, own))
         return views
 
     def _hypothesis(

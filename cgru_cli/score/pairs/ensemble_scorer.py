@@ -137,9 +137,11 @@ class EnsembleScorer:
             for name, (source, hypothesis) in zip(names, pair.of_models, strict=False)
         ]
         loaded = self.models[0].loaded
-        kind = {"right_left": loaded.right_left, "labels": not loaded.writes_text}
+        view = functools.partial(
+            View.of, right_left=loaded.right_left, labels=not loaded.writes_text
+        )
         return [
-            View.of(name, source, hypothesis, model_weights=weights, **kind)
+            view(name, source, hypothesis, model_weights=weights)
             for name, source, hypothesis, weights in shown
         ]
 
