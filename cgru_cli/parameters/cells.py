@@ -89,8 +89,8 @@ def all_cells(s: Structure) -> Iterator[CellPlace]:
 def impossible(s: Structure) -> str:
     """Why a model cannot have its cells, "" if it can."""
     for cell in all_cells(s):
-        if cell.unit in WITHOUT_STATE_PRODUCT and cell.input is None and cell.context is None:
-            return f"{cell.path}: {cell.unit} cells need an input, which a transition cell lacks"
+        if cell.unit in WITHOUT_STATE_PRODUCT and cell.input is None:
+            return f"{cell.path}: {cell.unit} cells need an input besides the state"
         width = s.sizes()[cell.input] if cell.input else 0
         if cell.unit is Unit.SRU and (width != s.state or cell.context):
             return (
