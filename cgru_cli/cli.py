@@ -26,14 +26,14 @@ from .parameters.program import COMPAT
 
 
 class Group(click.Group):
-    """The commands; errors become one-line messages and exit codes here and nowhere else."""
+    """The commands. Errors become one-line messages and exit codes only here."""
 
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, *, standalone_mode: bool = True, **more: Any
     ) -> Any:
-        """Run, and exit; without standalone_mode, return the exit code, None if 0.
+        """Run a command and exit; without standalone_mode, return the exit code, None if 0.
 
-        Exit codes: 0, also if the reader of the output is gone, as behind `| head`; 1 for bad input
+        Exit codes: 0, also if the reader of the output has gone, as with `| head`; 1 for bad input
         and for output that cannot be written; 2 for an invalid command line; 128 + N for signal N.
         """
         from .system.standard_output import checked
@@ -67,8 +67,8 @@ class Group(click.Group):
                 raise
             if isinstance(error, OSError) and error.filename is not None:
                 return _end(f"{error.filename}: {error.strerror}", 1)
-            kind = type(error).__name__
-            return _end(f"internal error, {kind}: {error} (CGRU_DEBUG=1 shows where)", 1)
+            message = f"internal error, {type(error).__name__}: {error}"
+            return _end(f"{message} (CGRU_DEBUG=1 shows where)", 1)
 
 
 def _code(error: CgruError | click.UsageError, args: Sequence[str] | None) -> int:
@@ -91,12 +91,12 @@ def _end(message: str, code: int, prefix: str = "cgru: ") -> int:
 class Command(click_command.Command):
     """A command that also understands the command lines and configurations of old programs.
 
-    `compat` is imported for these alone, and for advice on an option that is not cgru's.
+    `compat` is imported only for these, and for advice on an unknown option.
     """
 
     @property
     def _is_of_programs(self) -> bool:
-        """Whether other programs have such a command."""
+        """Whether old programs have a command like this one."""
         return self.name in ("train", "translate", "score")
 
     def understand(self, ctx: click.Context, args: Sequence[str]) -> None:
@@ -126,7 +126,7 @@ class Command(click_command.Command):
         return of_files(files, str(self.name), self.options, typed, relative=relative)
 
     def decided(self, options: Any, settings: Settings) -> Mapping[str, Any]:
-        """Of training, the defaults that follow from the data, as the saved run has them."""
+        """For training, the saved run's defaults that depend on the data; otherwise none."""
         from .train import data_defaults
 
         return data_defaults.decided(options, settings.stated) if self.name == "train" else {}
@@ -156,7 +156,7 @@ class Command(click_command.Command):
 
 
 def _program(words: Sequence[str]) -> str | None:
-    """The program of --compat, wherever it stands; None without it, or for one that is unknown."""
+    """The program that --compat names, anywhere in the line; None if missing or unknown."""
     for i, word in enumerate(words):
         name, equals, value = word.partition("=")
         if name == "--compat":
@@ -345,7 +345,3 @@ def old_programs(folder: str, options: OldProgramsOptions) -> None:
     from .compat.old_programs import run
 
     run(folder, options)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -146,7 +146,7 @@ TRAIN = (
         """
         --enc_depth_bidirectional N: every level of the encoder is bidirectional; see --enc-type
         --no_reload_training_progress:
-        a run resumes with its progress; --pretrained-model begins anew from its weights
+        a run resumes with its progress; --pretrained-model starts afresh from its weights
         --preprocess_script X: training reads its text once; cgru prep prepares it
         --deep_fusion_lm X, --concatenate_lm_decoder: cgru has no deep fusion with a language model
         --print_per_token_pro X = false: cgru score --word-scores prints them

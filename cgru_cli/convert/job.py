@@ -195,7 +195,7 @@ def _different(one: Structure, other: Structure) -> str:
 
 
 def verify(written: Model, read_back: Model) -> None:
-    """Compare a model bit by bit with what is read back from a file.
+    """Read a model back from a file and compare it bit by bit.
 
     Raises CgruError naming the first difference.
     """

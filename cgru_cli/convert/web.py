@@ -81,7 +81,7 @@ def write_site(
 
 
 def check_folder(folder: Path, *, force: bool) -> None:
-    """Raises CgruError where the folder must not be written."""
+    """Raises CgruError if the folder exists and may not be overwritten."""
     with writing(folder):
         if not force and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise CgruError(f"{folder}: exists; --force overwrites its files")

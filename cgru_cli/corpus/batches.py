@@ -16,7 +16,7 @@ from .corpus import Corpus
 Item = TypeVar("Item")
 LengthSort = Literal["trg", "src", "none"]  # the side whose length counts first
 # Whether a number of sentences, with the longest source and target (EOS counted), fit into a batch;
-# no longer true when any of the three grows.
+# which never turns true again when any of the three grows.
 Fits = Callable[[int, int, int], bool]
 
 

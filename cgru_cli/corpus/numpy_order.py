@@ -1,4 +1,4 @@
-"""The order in which `numpy.argsort` of 2015 to 2022 left equal values.
+"""Sorts like `numpy.argsort` of 2015 to 2022, including its order of equal values.
 
 Its introsort is not stable, and the programs of those years depend on it: the order among sentences
 of equal length decides which of them Nematus-TF puts in one mini-batch, and the order among words

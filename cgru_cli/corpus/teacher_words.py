@@ -33,7 +33,7 @@ class TeacherWriter:
         shape = self._rows, self._k
         described = np.lib.format.dtype_to_descr(ENTRY)
         header = {"descr": described, "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_1_0(self._file, header)  # of one size for any shape
+        np.lib.format.write_array_header_1_0(self._file, header)  # the same size for any shape
 
     def write(self, ids: np.ndarray, log_probs: np.ndarray) -> None:
         """Add rows: (N,K) each."""

@@ -107,7 +107,7 @@ class Replicas:
     def assign(
         self, variable: tf.Variable, value: Callable[[tf.Tensor, tf.Tensor], Any], other: Any
     ) -> None:
-        """Call value(variable, other) on each replica here, to assign; outside of `run`."""
+        """Assign on each local replica by value(variable, other); call it outside `run`."""
         self._strategy.extended.update(variable, value, args=(other,))
 
     # -- between processes ---------------------------------------------------------------------
@@ -119,7 +119,7 @@ class Replicas:
         return self._summed(np.array(values)).tolist()
 
     def barrier(self) -> None:
-        """Wait until all processes get here; none continues before the others know."""
+        """Wait until all processes reach this point."""
         if self.processes > 1:
             self.all_sum([0.0])
             time.sleep(_LEAVING)  # the last messages may still be on their way
@@ -156,7 +156,7 @@ class Replicas:
         return received
 
     def run_in_all(self, work: Callable[[], Result]) -> Result:
-        """The result of work(), run in every process; a CgruError in one is raised in all."""
+        """Run work() in every process; a CgruError in one is raised in all."""
         if self.processes == 1:
             return work()
         results: list[Result] = []

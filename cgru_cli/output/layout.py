@@ -1,4 +1,4 @@
-"""The layout of hypotheses as text: the part that the layouts of all programs share.
+"""Formats hypotheses as text: the part that all programs' layouts share.
 
 `cgru translate` prints in the layout of the program that `--compat` names (`layouts`). Sources:
 Nematus-Theano `translate.py`, Nematus-TF `translate_utils.py`, DL4MT session 1 and 2

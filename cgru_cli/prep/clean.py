@@ -26,7 +26,7 @@ _PARTITIONS = 64
 
 
 class Duplicates:
-    """Finds repeated pairs by digests in 64 temporary files, which are sorted one at a time."""
+    """Finds repeated pairs by digests in 64 temporary files, sorting one file at a time."""
 
     def __init__(self, folder: Path):
         """folder: where temporary files are written."""
@@ -108,7 +108,7 @@ def _draw(
 ) -> None:
     """Write all `kept` lines, and a sample of `wanted` of them: Knuth's algorithm S.
 
-    Each line is taken with the probability that gives exactly `wanted` of the `kept` lines.
+    Sequential sampling: exactly `wanted` of the `kept` lines are chosen.
     """
     with (
         atomic_write(work / f"words.{ending}") as words,

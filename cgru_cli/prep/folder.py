@@ -111,7 +111,7 @@ class Folder:
     def begin(
         self, wanted: Mapping[str, Any], versions: Mapping[str, str], force: bool
     ) -> Literal["complete", "resumed", "new"]:
-        """Prepare to make what is wanted; returns whether it is complete, or a run is resumed.
+        """Prepare to make the request; returns whether it is complete, or a run is resumed.
 
         force: start over, whatever the folder holds. Raises CgruError, naming the difference, if it
         holds something else.
@@ -159,7 +159,7 @@ class Folder:
         return complete
 
     def _check_replaceable(self, wanted: Mapping[str, Any], record: Any) -> None:
-        """Raise CgruError if an earlier run, or another program, made something else here."""
+        """Raise CgruError if the folder holds the result of another program or other options."""
         if record is None:
             for name in self._outputs():
                 raise CgruError(

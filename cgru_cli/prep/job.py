@@ -172,7 +172,7 @@ class _Job:
         return self.place.step(name, announced, files)
 
     def _clean(self) -> dict[str, Any]:
-        # True case and sub-words are yet to be learned.
+        # True case and sub-words are not learned yet.
         case = "none" if self.settings.case == "true" else self.settings.case
         words = Preprocessing(dataclasses.replace(self.settings, case=case, pieces=False))
         return clean(self.options, _text(words), self.place.work, self.workers, self.say)

@@ -30,7 +30,7 @@ from ..system.terminal import tell
 _OPTIONS = """
     vocabulary_only compat vocabulary_size quiet config interpolate_env_vars relative_paths
 """.split()
-_PYTHON2_SPACES = b" \t\n\r\x0b\x0c"  # what its str.strip() removes
+_PYTHON2_SPACES = b" \t\n\r\x0b\x0c"  # the characters that its str.strip() removes
 
 
 def run(files: tuple[str, ...], options: PrepOptions) -> None:
@@ -109,7 +109,7 @@ def _lines(path: str) -> Iterator[bytes]:
 
 
 def _python2_lines(path: str) -> Iterator[list[bytes]]:
-    """Words of each line as Python 2 splits bytes."""
+    """Split each line into words as Python 2 splits bytes."""
     for line in _lines(path):
         yield line.strip(_PYTHON2_SPACES).split(b" ")
 

@@ -48,7 +48,7 @@ class ScorePlan:
 
     @property
     def compares_texts(self) -> bool:
-        """Whether texts are compared with references, and no pairs are scored."""
+        """Whether the run compares texts with references instead of scoring pairs."""
         return bool(self.options.metric) and self.options.tune is None
 
     @property

@@ -1,4 +1,4 @@
-"""`cgru score --word-top-k`: what a model or ensemble would write at each word of given texts."""
+"""`cgru score --word-top-k`: the most probable words of a model at each word of given texts."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class Admission:
         if self._password is None or path in WITHOUT_PASSWORD:
             return None
         scheme, _, given = headers.get("authorization", "").partition(" ")
-        # compare_digest's time does not tell how many characters are right
+        # compare_digest takes constant time
         is_right = hmac.compare_digest(given.strip().encode(), self._password)
         if scheme.lower() == "bearer" and is_right:
             return None

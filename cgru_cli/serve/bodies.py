@@ -1,4 +1,4 @@
-"""Reading a request within limits, and abandoning its answer when nobody waits for it."""
+"""Reads requests within limits, and abandons answers that nobody waits for."""
 
 import asyncio
 from collections.abc import Sequence

@@ -23,12 +23,12 @@ class Engine:
     """Takes requests from any thread and computes them in its own.
 
     Lines of one kind (model and search) share a search, which others join while it runs. Kinds take
-    turns of about a step, whose cost is bounded, and the next turn is that of the kind that has
-    cost the least so far; large requests are of other kinds than small ones. So a request delays
-    another by no more than a few steps, whatever it costs itself. Lines of a cancelled request
-    leave the queue, or their search at the next step. If a batch fails, for example for lack of
-    memory, its lines are repeated one by one, so that only the line at fault fails. The thread also
-    collects Python's garbage between steps, inside `system.garbage.collected_by_hand`.
+    turns of about a step, whose cost is bounded; the kind that has cost the least so far is next;
+    large and small requests are of different kinds. So no request, however large, delays another by
+    more than a few steps. Lines of a cancelled request leave the queue, or their search at the next
+    step. If a batch fails, for example for lack of memory, its lines are retried one by one, so
+    that only the faulty line fails. The thread also collects Python's garbage between steps, inside
+    `system.garbage.collected_by_hand`.
     """
 
     def __init__(self, metrics: Metrics, *, queue: int = 10_000, batch_wait: float = 0.005):
@@ -47,7 +47,7 @@ class Engine:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread after its current step, whatever is left to compute."""
+        """End the thread after its current step, even if lines are left."""
         with self._changed:
             self._stopping = True
             self._changed.notify()
@@ -135,19 +135,19 @@ class Engine:
             return not self._stopping
 
     def _patience(self, kind: Kind) -> float:
-        """How many seconds the lines of a kind in the queue may still wait for others."""
+        """The seconds that a kind's queued lines may still wait for others."""
         count, since = self._queue.waiting(kind)
         if kind.alone or count >= kind.model.plan.mini_batch:
             return 0
         return since + self.batch_wait - time.monotonic()
 
     def _waiting_kinds(self) -> list[Kind]:
-        """The kinds in the queue of which none is computed."""
+        """The queued kinds that are not being computed."""
         return [kind for kind in self._queue.kinds if kind not in self._running]
 
     @property
     def _large_full(self) -> bool:
-        """Whether as many kinds of large requests are computed as may be."""
+        """Whether the limit on kinds of large requests is reached."""
         return sum(kind.large for kind in self._running) >= LARGE
 
     def _may_start(self, kind: Kind) -> bool:
@@ -184,7 +184,7 @@ class Engine:
             self._fail(work.jobs, error)
 
     def _fail(self, jobs: Sequence[Job], error: Exception) -> None:
-        """Repeat lines that failed together one by one; a single line has failed."""
+        """Retry lines that failed together one by one; a single line fails for good."""
         for job in jobs:
             if len(jobs) > 1:
                 alone = job.ticket.kind._replace(alone=True)
@@ -195,7 +195,7 @@ class Engine:
 
 
 def _failure(error: Exception) -> CgruError:
-    """The outcome of a line that cannot be computed."""
+    """The outcome of a line that fails."""
     if isinstance(error, CgruError):
         return error
     kind = type(error).__name__

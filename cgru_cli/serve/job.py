@@ -31,7 +31,7 @@ def _run(options: ServeOptions) -> None:
     if any(one.needs_tensorflow for one in models.values()):
         tensorflow_start.start(options.device, options.cpu_threads, long_running=True)
     service = Service(models, options)
-    # A garbage collection in this thread, while TensorFlow was tracing a function in the engine's
+    # A garbage collection in this thread, while TensorFlow was tracing in the engine's
     # thread, once crashed the process.
     with collected_by_hand():
         service.start()

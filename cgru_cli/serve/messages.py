@@ -72,7 +72,9 @@ class TranslateRequest(ModelRequest, frozen=True, kw_only=True):
     ] = None
     mbr: Annotated[
         Positive | None,
-        about("return, of so many samples, the most similar to all; totals are similarities"),
+        about(
+            "return the sample most similar to all of this many samples; totals are similarities"
+        ),
     ] = None
     mbr_utility: Annotated[
         Literal["chrf", "bleu"] | None, about("similarity for mbr; default: chrf")
@@ -132,8 +134,8 @@ class NematusRequest(Struct, frozen=True, kw_only=True):
 # --- Answers ------------------------------------------------------------------------------------
 
 Number = float | None  # msgspec writes NaN and infinities as null
-Words = Annotated[list[str], about("words as the model has them")]
-SourceWords = Annotated[list[str], about("source words as the model reads them, and the end")]
+Words = Annotated[list[str], about("words as the model reads or writes them")]
+SourceWords = Annotated[list[str], about("source words as the model reads them, and EOS")]
 
 
 class ScoredWords(Struct, kw_only=True):
@@ -142,11 +144,11 @@ class ScoredWords(Struct, kw_only=True):
     score: Annotated[Number, about("log-probability, in nats")]
     total: Annotated[Number, about("score after length normalisation")]
     word_scores: Annotated[
-        list[Number] | UnsetType, about("log-probability of each word, and of the end, in nats")
+        list[Number] | UnsetType, about("log-probability of each word and EOS, in nats")
     ] = UNSET
     alignment: Annotated[
         list[list[float]] | UnsetType,
-        about("a row for each word and for the end; a column for each source word"),
+        about("a row for each word and EOS; a column for each source word"),
     ] = UNSET
 
 

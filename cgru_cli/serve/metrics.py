@@ -32,7 +32,7 @@ class Metrics:
         seconds = "Seconds from a request to its answer."
         self._seconds = histogram("cgru_request_seconds", seconds, ["path"], buckets=_SECONDS)
         self._lines = counter("cgru_lines", "Lines translated, or pairs scored.", ["task"])
-        words = "Words as the model has them, of translated and scored lines."
+        words = "Words or pieces, as the model counts them, of translated and scored lines."
         self._words = counter("cgru_words", words, ["task", "side"])
         lines = "Lines computed together, each time that lines joined."
         self._batch = histogram("cgru_batch_lines", lines, buckets=_LINES)

@@ -20,7 +20,7 @@ class SharedScoring:
         self._kind, self._lines, self._metrics = kind, lines, metrics
         self._scorer = kind.model.scorer
         self._most = 1 if kind.alone else kind.model.plan.mini_batch
-        self._held: tuple[Job, list[Line]] | None = None  # read, and too long for the last batch
+        self._held: tuple[Job, list[Line]] | None = None  # read, but too long for the last batch
         self.jobs: list[Job] = []  # those not scored yet
         self.work = 0.0
 
@@ -81,5 +81,5 @@ class SharedScoring:
 
 
 def _words(lines: list[Line]) -> int:
-    """The words of the longer side of a pair, the end included."""
+    """The number of words of a pair's longer side, including EOS."""
     return max(max(map(len, line)) for line in lines) + 1

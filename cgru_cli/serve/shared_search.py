@@ -33,7 +33,7 @@ class _Begun(NamedTuple):
 
     @property
     def length(self) -> int:
-        """The number of source words, the end included."""
+        """The number of source words, including EOS."""
         return len(self.request.source) + 1
 
 
@@ -53,13 +53,13 @@ class SharedSearch:
         self._most = 1 if kind.alone else kind.model.plan.mini_batch
         self._begun = 0  # lines that have joined so far
         self._steps = 0  # since lines joined
-        self._held: _Begun | None = None  # taken from the queue, and too long to join now
+        self._held: _Begun | None = None  # taken from the queue, but too long to join now
         self.live: dict[int, _Begun] = {}  # by their number in the search
         self.work = 0.0
 
     @property
     def jobs(self) -> list[Job]:
-        """The lines that were taken and have no outcome yet."""
+        """The lines that were taken from the queue and have no outcome yet."""
         held = [self._held.job] if self._held else []
         return [begun.job for begun in self.live.values()] + held
 
@@ -141,7 +141,7 @@ class SharedSearch:
     def _joining(self, room: int) -> Iterator[_Begun]:
         """The next lines of the queue, at most `room`, that fit into the memory together.
 
-        Nor do they take longer to read and to encode, or all lines to search, than a turn may.
+        A turn also bounds the time to read and encode them, and to search all lines.
         """
         if not room:
             return
@@ -206,5 +206,5 @@ class SharedSearch:
 
 
 def _longest(lines: Iterable[_Begun]) -> int:
-    """The source words of the longest line, the end included; 0 for none."""
+    """The source words of the longest line, including EOS; 0 for none."""
     return max((begun.length for begun in lines), default=0)

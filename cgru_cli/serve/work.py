@@ -34,7 +34,7 @@ class Refusal(CgruError):
         self.status, self.headers = status, headers
 
 
-LINE_CHARACTERS = 10  # the least that a line counts as
+LINE_CHARACTERS = 10  # minimum cost of a line
 
 
 class Line(NamedTuple):
@@ -133,7 +133,7 @@ class Job:
 
     @property
     def characters(self) -> int:
-        """The number of characters to read, an empty line counted as some."""
+        """The number of characters to read; an empty line counts as some."""
         return _characters(self.asked)
 
     def done(self, outcome: Outcome) -> None:

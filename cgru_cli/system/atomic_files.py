@@ -41,7 +41,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     temporary = _beside(target)
     with writing(path):
         try:
-            # Not tempfile, which lets only the owner read its files, whatever the umask.
+            # Not tempfile: it ignores the umask and lets only the owner read its files.
             with open(temporary, "xb") as file:
                 yield file
                 file.flush()
@@ -113,7 +113,7 @@ def check_whole(whole: Path) -> None:
 
 
 def mark_of(whole: Path) -> Path:
-    """The file that exists while, or because, only some of the files are replaced."""
+    """The file that exists while only some of the files are replaced, also after a kill."""
     return whole.with_name(whole.name + INCOMPLETE)
 
 

@@ -18,7 +18,7 @@ def collected_by_hand() -> Iterator[None]:
 
 
 def collect_due() -> None:
-    """Collect what Python would have collected by now; nothing if it does so itself."""
+    """Collect garbage if it is due; do nothing if Python collects by itself."""
     if gc.isenabled():
         return
     due = [i for i, most in enumerate(gc.get_threshold()) if gc.get_count()[i] > most > 0]

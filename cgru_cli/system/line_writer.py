@@ -72,7 +72,7 @@ class LineWriter:
             os.ftruncate(self._fd, os.lseek(self._fd, 0, os.SEEK_CUR) - size)
 
     def close(self, failed: bool = False) -> None:
-        """Finish the file; `failed`: raise nothing, as there is another error to report."""
+        """Finish the file; `failed`: do not raise, because another error will be reported."""
         if not self._owned:
             return
         self._owned = False

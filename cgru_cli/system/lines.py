@@ -198,7 +198,7 @@ class LineReader:
             tell("reading lines from the keyboard; Ctrl-D ends them")
 
     def window(self, limit: int) -> list[str]:
-        """Wait for one line, then take those that are already there; [] only at the end.
+        """Wait for one line, then take all that have arrived; [] only at the end.
 
         A single line in a pipe waits for `GRACE` seconds at most. Raises CgruError for an input
         that cannot be read any further, after its earlier lines were returned.
@@ -261,7 +261,7 @@ class LineReader:
         return True
 
     def _patience(self) -> float:
-        """Seconds left of the waiting time, which begins when a window first runs dry."""
+        """The remaining waiting time in seconds; it starts when a window first lacks lines."""
         now = time.monotonic()
         if self._deadline is None:
             self._deadline = now + GRACE

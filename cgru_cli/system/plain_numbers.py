@@ -9,8 +9,8 @@ Number = TypeVar("Number")
 def plain_number(kind: Callable[[str], Number], text: str | bytes) -> Number:
     """`int(text)` or `float(text)`.
 
-    Raises ValueError for a text that is no number, and for what only Python reads as one: spaces
-    around it, `_` between its digits, and digits that are not ASCII.
+    Raises ValueError for other text, and for forms that only Python accepts: surrounding spaces,
+    `_` between digits, and digits that are not ASCII.
     """
     plain = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
     if not plain.isascii() or "_" in plain or plain != plain.strip():

@@ -16,8 +16,8 @@ def checked() -> Iterator[None]:
     """Write printed text at once inside the block.
 
     Printing raises CgruError if standard output is closed or full, OutputClosed if its reader has
-    gone. At the end, drop what standard error could not write; else Python exits with a code of its
-    own.
+    gone. Finally drop text that standard error could not write, or Python would change the exit
+    code.
     """
     before = sys.stdout
     sys.stdout = io.TextIOWrapper(

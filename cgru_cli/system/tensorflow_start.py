@@ -244,12 +244,12 @@ def _kind_and_number(name: str, option: str) -> tuple[str, int]:
     return kind, int(number or 0)
 
 
-_descriptor_lock = threading.Lock()  # a second thread would save what the first one redirected
+_descriptor_lock = threading.Lock()  # a second thread would save the first one's redirection
 
 
 @contextlib.contextmanager
 def _silent_descriptor() -> Iterator[None]:
-    """Discard what C++ code writes to descriptor 2; Python's stderr still works.
+    """Discard the output of C++ code to descriptor 2; Python's stderr still works.
 
     TensorFlow writes a greeting there before it reads any log level.
     """

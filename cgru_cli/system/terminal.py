@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from ..errors import write
 
-Progress = bool | Callable[[int], object]  # whether to show a count, or what to tell it to
+Progress = bool | Callable[[int], object]  # whether to show a count, or a function that receives it
 Item = TypeVar("Item")
 CLEAR = "\r\x1b[K"  # clears the line of the terminal
 

@@ -1,6 +1,6 @@
 """Spans of text that a translation copies: numbers, names, URLs and the like.
 
-The model never sees such a span but a placeholder, one reserved word of its vocabulary: `⟦1⟧` for
+The model sees a placeholder, a reserved word of its vocabulary, instead of such a span: `⟦1⟧` for
 the first span of a line, `⟦2⟧` for the second. In training, a span is replaced where it stands on
 both sides of a pair. In translation, each is replaced, the search writes every placeholder once,
 and the spans take their places in the output. (Luong et al. 2015, "Addressing the Rare Word
@@ -72,21 +72,21 @@ class Copying:
     def replaced(self, text: str, known: int = MOST) -> tuple[str, list[str], list[Span]]:
         """The text with placeholders for its first spans, these spans, and the other spans.
 
-        known: the number of placeholders that the model has. The other spans have their places in
-        the text that is returned.
+        known: the number of placeholders that the model has. The other spans get their positions in
+        the returned text.
         """
         text = text.translate(_BRACKETS)
         spans = self.spans(text)
         copied = spans[:known]
         masked = _masked(text, zip(copied, PLACEHOLDERS, strict=False))
-        moved = len(masked) - len(text)  # all other spans follow
+        moved = len(masked) - len(text)  # the other spans follow
         others = [Span(one.start + moved, one.end + moved, one.text) for one in spans[known:]]
         return masked, [one.text for one in copied], others
 
     def pair(self, source: str, target: str) -> tuple[str, str]:
         """Both sides of a pair, with a placeholder for each span that stands on both.
 
-        Of a span that is repeated, as many are replaced as both sides have.
+        A repeated span is replaced as often as it occurs on both sides.
         """
         source, target = source.translate(_BRACKETS), target.translate(_BRACKETS)
         waiting: dict[str, list[Span]] = {}

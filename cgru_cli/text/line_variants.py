@@ -63,7 +63,7 @@ class Variants:
         return source, target
 
     def joined(self, number: int) -> int:
-        """With how many pairs before it pair `number` is joined: 4, N+4 and so on with some."""
+        """Count the earlier pairs to join with pair `number`; 0 except for 4, N+4 and so on."""
         chosen = _chosen(number, 4, self.join_every)
         return 1 + number // self.join_every % MOST_JOINED if chosen else 0
 
@@ -73,7 +73,7 @@ def _chosen(number: int, first: int, every: int) -> bool:
 
 
 def _upper(line: str) -> str:
-    """The line in upper case, as many characters: without `ß` as `SS`."""
+    """The line in upper case, with its length kept: `ß` does not become `SS`."""
     return "".join(upper if len(upper := c.upper()) == 1 else c for c in line)
 
 

@@ -3,10 +3,10 @@
 A line is read as a tree of elements over its plain text. From the outside inwards, each element
 finds its place in the translation by the attention:
 
-1. Of the attention of a target word to the source words of the parent element, p is the share of
-   the element's own source words. An element takes the run of target words with the greatest sum
-   of p - 1/2, inside the parent's run and outside its siblings' runs: at least the word with the
-   greatest p. A run grows to whole words.
+1. For each target word, p is the element's share of the attention to its parent's source words. An
+   element takes the run of target words with the greatest sum of p - 1/2, inside the parent's run
+   and outside its siblings' runs; the run has at least the word with the greatest p, and grows to
+   whole words.
 2. An element without text, such as `<br/>`, goes between the two target words where the attention
    crosses it least: from words before it to the source after it, and the other way round.
 
@@ -46,7 +46,7 @@ _PATTERNS = {
     ),
 }
 _SPECIAL = re.compile(r"&(?=#?\w+;)|<(?=[A-Za-z/!?])")  # would be an entity or a tag in Markdown
-_GLUE, _SPACE = "\0", "\1"  # no space here, and one space here
+_GLUE, _SPACE = "\0", "\1"  # no space on this side, one space on that side
 _GLUED, _SPACED = re.compile("[ \1]*\0[ \0\1]*"), re.compile(" *\1[ \1]*")
 
 
@@ -108,7 +108,9 @@ class Markup:
             found = match.groupdict()
             key, opens, closes = self._role(match, found)
             tags = [place for place, (other, _) in enumerate(opened) if other[0] == "<"]
-            first = 0 if key[:1] == "<" else (tags[-1] if tags else 0)  # only tags close over tags
+            first = (
+                0 if key[:1] == "<" else (tags[-1] if tags else 0)
+            )  # only tags can close across tags
             keys = [other for other, _ in opened]
             if closes and key in keys[first:]:
                 place = len(keys) - 1 - keys[::-1].index(key)
@@ -124,7 +126,7 @@ class Markup:
     def _role(
         self, match: re.Match[str], found: Mapping[str, str | None]
     ) -> tuple[str, bool, bool]:
-        """What opening and closing marks have in common, and whether this one opens or closes."""
+        """The key that opening and closing marks share, and whether this one opens or closes."""
         if found["tag"]:
             name = f"<{found['name']}".lower()
             empty = name[1:] in _VOID or match[0].endswith("/>")
@@ -241,7 +243,7 @@ class _Placing:
         return (first, last) if last > first or element.start == element.end else (last - 1, last)
 
     def _whole_words(self, run: tuple[int, int], taken: np.ndarray) -> tuple[int, int]:
-        """The run, longer where it would begin or end within a word of the text."""
+        """The run, extended to whole words of the text."""
         first, last = run
         while first > 0 and not taken[first - 1] and self._within_word(first):
             first -= 1
@@ -289,7 +291,7 @@ def _best_run(gains: np.ndarray, taken: np.ndarray, low: int, high: int) -> tupl
 
 
 def _least_crossed(weights: np.ndarray, i: int, taken: np.ndarray, low: int, high: int) -> int:
-    """The place between target words, none within a run that is taken, for source place i."""
+    """The gap between target words for source gap i; never inside a taken run."""
     after = weights[low:high, max(i, 0) :].sum(axis=1)
     before = weights[low:high, : max(i, 0)].sum(axis=1)
     crossed = np.append(0.0, np.cumsum(after)) + np.append(np.cumsum(before[::-1])[::-1], 0.0)

@@ -16,8 +16,8 @@ def sacremoses() -> Any:
 class Tokenizer:
     """Splits text of one language into words, and joins words into text.
 
-    `join` guesses where the tokenizer leaves no trace: spaces around quotes, dashes, slashes and
-    brackets, `a @-@ b` in the text itself, and entities under escape.
+    `join` has to guess where tokenising loses information: spaces around quotes, dashes, slashes
+    and brackets, `a @-@ b` in the text itself, and entities under escape.
     """
 
     def __init__(self, language: str, escape: bool, split_hyphens: bool):
@@ -49,7 +49,7 @@ class PunctuationNormalizer:
 
 @dataclass(frozen=True)
 class CaseModel:
-    """The true case of words: each one's most frequent form inside sentences, and its others."""
+    """The true case of words: each word's most frequent form inside sentences, and others."""
 
     best: tuple[str, ...]
     known: tuple[str, ...]

@@ -14,7 +14,7 @@ class Sentences:
     def __init__(self, source: str, target: str = ""):
         """source, target: codes of languages, "" for an unknown one.
 
-        Raises CgruError if sentencex is not installed, UsageError for what is no code. sentencex
+        Raises CgruError if sentencex is not installed, UsageError for an invalid code. sentencex
         does not list its languages; it splits those without rules as English.
         """
         self._language = source.partition("-")[0].lower() or "en"

@@ -47,9 +47,9 @@ def prior(model: Model, path: str) -> dict[str, np.ndarray]:
     for name, shape in shapes.items():
         if (own := given[name].shape if name in given else "missing") != shape:
             raise CgruError(
-                f"{path}: {name}: {own}, but the model in training has {shape}; a prior must have "
-                "the same structure"
+                f"{path}: {name}: {own}, but the model being trained has {shape}; "
+                "a prior must have the same structure"
             )
     if more := sorted(set(given) - set(shapes)):
-        raise CgruError(f"{path}: {more[0]}: the model in training has no such array")
+        raise CgruError(f"{path}: {more[0]}: the model being trained has no such array")
     return {name: given[name] for name in shapes}

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def build_training(setup: Setup, stop: StopRequest, replicas: Replicas) -> Training:
-    """The loop and its parts, as the last save left them or as a new run begins.
+    """Build the loop and its parts, new or restored from the last save.
 
     The arrays of the model are released. Raises CgruError if the run cannot resume with these
     options, and for files that cannot be read or written; UsageError for options that contradict
@@ -80,7 +80,7 @@ def build_training(setup: Setup, stop: StopRequest, replicas: Replicas) -> Train
     script = command_of(external, "--external-validation-script") if external else []
     reporter = build_reporter(setup, course, step, replicas)
     if of_marian and of_marian.optimizer is None:
-        reporter.log.line("The optimizer begins anew: Marian's state of it is not known here")
+        reporter.log.line("The optimizer starts afresh: no state in Marian's format for this model")
     updates = course.progress.updates
     return Training(
         plan=plan,
@@ -106,7 +106,7 @@ def build_step(
 ) -> TrainingStep:
     """The step, with the model's weights and a new optimizer. Raises UsageError.
 
-    replicas: all devices that train; the one that TensorFlow computes on if not given.
+    replicas: all devices that train; by default the one that TensorFlow uses.
     """
     from ..network.keras_model import RecurrentModel
     from ..optimization.quantized_weights import Quantization
@@ -184,7 +184,7 @@ def build_sampler(step: TrainingStep, target: Vocabulary, options: TrainOptions)
 
 
 def faster_compiled(setup: Setup, devices: int = 1) -> bool:
-    """Whether a step is faster compiled: never on CPUs, else measured on the first batch.
+    """Whether a compiled step is faster: never on CPUs, else measured on the first batch.
 
     devices: how many share a batch.
     """
@@ -201,7 +201,7 @@ def faster_compiled(setup: Setup, devices: int = 1) -> bool:
         data = EpochExamples(setup.corpus, model.structure, options, grid=jit, devices=devices)
         example = next(data.epoch(0, 0)).share(0, devices)
         examples = Examples.of(example.batch)
-        for _ in range(3):  # the first one traces and compiles
+        for _ in range(3):  # the first run traces and compiles
             started = time.perf_counter()
             ((cost, _),) = step.gradients([(examples, example.masks)])
             float(cost)

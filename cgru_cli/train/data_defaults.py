@@ -1,4 +1,4 @@
-"""The defaults of `cgru train` that follow from the training data, and what each rests on.
+"""Defaults of `cgru train` derived from the training data, with the evidence for each.
 
 Measured: recipes/multi30k (29,000 pairs), recipes/it-docs (22,934), recipes/tatoeba (165,609),
 recipes/ladder and recipes/labels. The rest are the rules of thumb of docs/sizes.md.
@@ -20,37 +20,37 @@ from .run.folder import RunFolder
 
 VALID_SHARE = 0.03  # of the training time that validation may take by default
 _VALIDATED = 500  # lines: enough to tell models apart, and translated in seconds
-_BATCH = 1600  # words in a mini-batch of 80 sentences, about
+_BATCH = 1600  # about the words of a mini-batch of 80 sentences
 
 
 class _Size(NamedTuple):
-    """Defaults for at most so many sentence pairs."""
+    """Defaults for training texts of up to `pairs` sentence pairs."""
 
     pairs: float
     embedding: int
     state: int
-    words: int  # in a mini-batch, with padding; 0: it is counted in sentences
-    dropout: tuple[float, float, float]  # of embeddings, of annotations, before the output layer
+    words: int  # per mini-batch, with padding; 0: the mini-batch is counted in sentences
+    dropout: tuple[float, float, float]  # embeddings, annotations, output layer
 
 
 _SIZES = (
-    # less text than was measured: the smaller model of multi30k, and nearly its dropout
+    # not measured: about the smaller model of multi30k and its dropout
     _Size(15_000, 128, 256, 1000, (0.3, 0.3, 0.4)),
-    # multi30k: 40.8 BLEU, and 38.6 with 128, 256 and more dropout; the dropout of it-docs
+    # multi30k: 40.8 BLEU, against 38.6 with 128, 256 and more dropout; dropout as in it-docs
     _Size(100_000, 256, 512, 1500, (0.2, 0.2, 0.3)),
-    # tatoeba: its dropout, with 192 and 320
+    # dropout as in tatoeba, whose sizes were 192 and 320
     _Size(1_000_000, 256, 512, 1500, (0.1, 0.1, 0.2)),
-    # the sizes of Nematus, of Marian and of WMT16, which needed no dropout
+    # the sizes of Nematus, Marian and the WMT16 models, which needed no dropout
     _Size(inf, 512, 1024, 4000, (0.0, 0.0, 0.0)),
 )
 _LABELLING = _Size(inf, 64, 64, 0, (0.2, 0.0, 0.2))  # recipes/labels
-# The rate of Adam up to a state of so many numbers: labels, ladder, multi30k to tatoeba, and
+# Adam's learning rate for states up to each size, from labels, ladder, multi30k to tatoeba, and
 # Marian's example for WMT17.
 _RATES = ((64, 0.003), (128, 0.002), (512, 0.001), (inf, 0.0003))
-_CONTINUED = 0.3  # part of the rate with which a trained model continues: it-docs, adapt.sh
-_AVERAGED = 0.001  # all recipes: the average of the weights of about 1,000 updates
+_CONTINUED = 0.3  # factor of the learning rate for a pretrained model: it-docs, adapt.sh
+_AVERAGED = 0.001  # all recipes: averages the weights of about 1,000 updates
 _DROPOUT = ("dropout_embedding", "dropout_annotation", "dropout_output")
-# If any option of a line is stated, the others have their declared defaults.
+# If an option of a line is stated, the others of the line keep their declared defaults.
 _TOGETHER = """
     dropout_embedding dropout_annotation dropout_output dropout_hidden dropout_source dropout_target
     mini_batch_words mini_batch mini_batch_fit
@@ -66,11 +66,11 @@ def defaults_by_data(
     structure: Structure,
     vocabularies: Sequence[Vocabulary],
 ) -> dict[str, Any]:
-    """The values of options that were not stated, by field.
+    """Return values for the options that were not stated, by field.
 
-    stated: fields that were given a value, if only the declared default. structure: of a trained
-    model that is given, or of the new one before its sizes are known; vocabularies: its own.
-    Minimum risk training, which continues another training, has declared defaults.
+    stated: fields that were given a value, even the declared default. structure, vocabularies:
+    those of the pretrained model, or of the new one before its sizes are known. Minimum risk
+    training, which continues another training, keeps the declared defaults.
     """
     chosen: dict[str, Any] = {}
     if not options.minimizes_risk:
@@ -79,7 +79,7 @@ def defaults_by_data(
         if {*names} & {*stated}:
             chosen = {name: value for name, value in chosen.items() if name not in names}
     words = chosen.get("mini_batch_words") or options.mini_batch_words or _BATCH
-    updates = int(corpus.lengths.max(axis=1).sum()) // words  # of an epoch
+    updates = int(corpus.lengths.max(axis=1).sum()) // words  # per epoch
     if options.optimizer in ("adam", "adamw") and "learn_rate" in chosen:
         if not options.begins_from:
             chosen["lr_warmup"] = f"{min(500, max(50, updates // 100 * 50))}u"
@@ -118,8 +118,8 @@ def _of_model(
         "exponential_smoothing": _AVERAGED,
     }
     if kind.reads_source and kind.writes_text:
-        chosen["label_smoothing"] = 0.1  # multi30k, tatoeba; perplexities suffer, so not of an lm
-    small = state < size.state  # a model that learns less by heart needs less dropout
+        chosen["label_smoothing"] = 0.1  # multi30k, tatoeba; not for lm: it raises perplexity
+    small = state < size.state  # a small model overfits less and needs less dropout
     for name, probability in zip(_DROPOUT, size.dropout, strict=True):
         if name != "dropout_annotation" or kind.has_context:
             chosen[name] = probability / 2 if small else probability
@@ -127,7 +127,7 @@ def _of_model(
 
 
 def _of_validation(options: TrainOptions, stated: Collection[str], updates: int) -> dict[str, Any]:
-    """Greedy search on some lines; updates: of an epoch, which ten validations span at least."""
+    """Validate by greedy search on some lines, at most ten times in an epoch of `updates`."""
     often = max(1000, updates // 10_000 * 1000)
     chosen: dict[str, Any] = {"valid_freq": "1e" if updates <= 1000 else f"{often}u"}
     if "beam_size" not in stated:
@@ -154,7 +154,7 @@ _WORDS = {
 
 
 def described(chosen: Mapping[str, Any], pairs: int, *, validates: bool) -> list[str]:
-    """A line for the log with the values in plain words; [] if nothing was chosen."""
+    """Describe the chosen values in a line for the log; [] if nothing was chosen."""
     values = {name: v[:-1] if isinstance(v, str) else v for name, v in chosen.items() if v}
     every = values.pop("valid_freq", "")
     if validates and every:
@@ -165,9 +165,9 @@ def described(chosen: Mapping[str, Any], pairs: int, *, validates: bool) -> list
 
 
 def decided(options: TrainOptions, stated: Collection[str] | None) -> dict[str, Any]:
-    """The values of the saved run for options that were not stated; None before there is a run.
+    """Return the saved run's values of options that were not stated; None for each in a new run.
 
-    stated: None if the declared defaults hold. Raises CgruError for a state that is damaged.
+    stated: None to keep the declared defaults. Raises CgruError for a state that is damaged.
     """
     if stated is None or options.defaults == "fixed":
         return {}

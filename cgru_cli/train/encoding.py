@@ -52,7 +52,7 @@ class TextEncoding:
         vocabularies: Sequence[Vocabulary],
         preprocessing: Preprocessing | None = None,
     ) -> TextEncoding:
-        """The encoding of a model's text."""
+        """Converts a model's text to ids and back."""
         s, settings = model.structure, model.settings
         directions = settings.right_left, settings.source_reversed
         return cls(vocabularies, s.type, s.condition_size, *directions, preprocessing)
@@ -106,7 +106,7 @@ def encode(
 ) -> Corpus:
     """The training text as ids, kept in a folder; see `encode_corpus`.
 
-    Raises UsageError for variants of something else than plain text.
+    Raises UsageError for variants of text that is not plain.
     """
     beside, kind = texts.beside, encoding.kind
     variants = Variants(

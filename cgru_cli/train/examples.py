@@ -120,7 +120,7 @@ class EpochExamples:
 
 
 def groups(examples: Iterator[Example], size: int) -> Iterator[list[Example]]:
-    """Examples in groups of one update each; the last of an epoch may be smaller."""
+    """Group examples by update; the last group of an epoch may be smaller."""
     while group := list(itertools.islice(examples, size)):
         yield group
 

@@ -36,8 +36,8 @@ def run(
 
     data: a folder that `cgru prep` made. on_validation: called after each validation with the
     number of updates and the metrics. settings: the options in the names of the program whose files
-    are written, for the form "saved". stated: the options that were given; the others follow from
-    the data, or have their declared defaults if it is None. Raises CgruError for bad text,
+    are written, for the form "saved". stated: the options that were given; the others depend on the
+    data, or keep their declared defaults if this is None. Raises CgruError for bad text,
     vocabularies, models and folders; Stopped, after saving, when a signal ends it.
     """
     stated = None if options.compat or options.defaults == "fixed" else stated

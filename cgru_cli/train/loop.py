@@ -70,7 +70,7 @@ class Training:
         with self.reporter.log:
             self._begin()
             try:
-                self._validate_and_save()  # a killed run may have missed it
+                self._validate_and_save()  # a killed run may not have run it
                 while not self._finished():
                     started, progress = self.clock(), self.course.progress
                     epoch = self.examples.epoch(progress.epochs, start=progress.batches)
@@ -184,7 +184,7 @@ class Training:
         return device_shares(group, self.replicas, self.sampler, first)
 
     def _count(self, group: Sequence[Example], outcome: Outcome, began: float) -> None:
-        """Add an update to progress and costs; give up if too many in a row were not finite.
+        """Add an update to progress and costs; stop if too many in a row were not finite.
 
         began: the time by the clock.
         """

@@ -27,7 +27,7 @@ def whole_memory() -> int | None:
     except (AttributeError, OSError, ValueError):
         return None
     for path in _LIMITS:
-        with contextlib.suppress(OSError, ValueError):  # Linux only; "max" is no number
+        with contextlib.suppress(OSError, ValueError):  # Linux only; "max" is not a number
             whole = min(whole, int(Path(path).read_text()))
     return whole
 
@@ -78,8 +78,8 @@ def check_batch(structure: Structure, options: TrainOptions, corpus: Corpus) -> 
         if needed > options.workspace * _MIB:
             raise CgruError(
                 f"--workspace {options.workspace}: the longest pair, of {source} and {target} "
-                f"words with EOS, needs {needed / _MIB:,.0f} MiB by itself; give as much, or lower "
-                "--max-length, --dim-rnn or --dim-emb"
+                f"words with EOS, needs {needed / _MIB:,.0f} MiB by itself; raise it to that "
+                "or lower --max-length, --dim-rnn or --dim-emb"
             )
         return
     source, target = (max(1, int(mean)) for mean in corpus.lengths.mean(axis=0))

@@ -42,8 +42,8 @@ class TrainingPlan:
     save: tuple[Frequency, ...]
     display: Frequency
     batch_warmup: Frequency
-    stated: Collection[str] | None = None  # options, if the data decide the defaults of others
-    # options that nobody stated, and their values by the data
+    stated: Collection[str] | None = None  # stated options; None: the data decide no default
+    # options that were not stated, with their values derived from the data
     chosen: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -52,7 +52,7 @@ class TrainingPlan:
         return VALID_SHARE if "valid_freq" in self.chosen else 0.0
 
     def valid_is_due(self, before: Progress, course: Course) -> bool:
-        """Whether validation is due after `before`, and keeps to its share of the time."""
+        """Whether validation is due after `before` and stays within its share of the time."""
         now = course.progress
         held_back = self.valid_share > 0 and now.seconds < course.valid_from
         return self.valid.due(before, now) and not held_back

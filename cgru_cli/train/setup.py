@@ -36,7 +36,7 @@ from .texts import Texts
 
 @dataclass
 class Setup:
-    """Everything that is ready when a training run begins."""
+    """Everything prepared before the first update."""
 
     plan: TrainingPlan
     texts: Texts
@@ -53,7 +53,7 @@ def decide(
 ) -> tuple[TrainingPlan, Texts]:
     """Decide what to do, and make vocabularies that do not exist.
 
-    stated: the options that were given, if the defaults of the others follow from the data.
+    stated: the options that were given, if the defaults of the others depend on the data.
     Raises UsageError for options that contradict each other, CgruError for files that cannot be
     read or written and for packages that are not installed.
     """
@@ -86,9 +86,8 @@ def prepare(
     """Read or make the model, lock the folder, encode the text, and check that batches fit.
 
     first: whether this process writes the files of the run; the folder stays locked for it until
-    the stack is closed. Defaults by the data complete the plan, or those with which a run that
-    resumes began. A dry run writes nothing that stays. Raises CgruError and UsageError as the steps
-    do.
+    the stack is closed. The plan is completed with defaults derived from the data; a resumed run
+    keeps those it began with. A dry run leaves no files behind. Raises what the steps raise.
     """
     options, stated = plan.options, plan.stated
     model, vocabularies = undrawn_model(options, texts)

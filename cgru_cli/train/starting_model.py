@@ -120,7 +120,7 @@ def _pretrained(
 
 
 def _numbers_of_vectors(text: Text) -> int:
-    """The number of numbers in the first line. Raises CgruError if that is not a vector."""
+    """Count the numbers in the first line. Raises CgruError if that is not a vector."""
     first = next(text_lines(text), "")
     count = len(tokens(first))
     try:

@@ -66,7 +66,7 @@ def output_of(command: Sequence[str], check: Check) -> str:
     name = command[0]
     try:
         # in its own process group: this process handles Ctrl-C, and kills the whole group
-        process = subprocess.Popen(  # noqa: S603 - the command of the options, without a shell
+        process = subprocess.Popen(  # noqa: S603 - the user's command, without a shell
             command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

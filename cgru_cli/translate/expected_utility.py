@@ -1,4 +1,4 @@
-"""Minimum Bayes risk: the translation that is the most similar to all that the model gives.
+"""Minimum Bayes risk: chooses the translation most similar to all translations of the model.
 
 Source: Kumar and Byrne 2004, "Minimum Bayes-Risk Decoding for Statistical Machine Translation";
 with samples, Eikema and Aziz 2020, "Is MAP Decoding All You Need?". The n-grams of each text are
@@ -31,7 +31,7 @@ def chrf(texts: Sequence[str]) -> np.ndarray:
     precision = recall = orders = np.zeros((len(texts), len(texts)))
     for n in range(1, 7):
         matches, sizes = _matches([_n_grams(text, n) for text in without_spaces])
-        both = (sizes[:, None] > 0) & (sizes > 0)  # longer n-grams than a text has do not count
+        both = (sizes[:, None] > 0) & (sizes > 0)  # n-grams longer than a text do not count
         precision = precision + matches / np.maximum(sizes[:, None], 1) * both
         recall = recall + matches / np.maximum(sizes, 1) * both
         orders = orders + both
@@ -50,7 +50,7 @@ def bleu(texts: Sequence[str]) -> np.ndarray:
     for n in range(1, 5):
         matches, sizes = _matches([_n_grams(one, n) for one in words])
         some = sizes[:, None] > 0
-        factor += (matches == 0) & some  # each order without a match halves its precision
+        factor += (matches == 0) & some  # an order without a match halves its precision
         matched = np.where(matches > 0, matches, 0.5**factor)
         logs += np.where(some, np.log(matched / np.maximum(sizes[:, None], 1)), 0)
         orders += some
@@ -71,7 +71,7 @@ def _matches(counted: Sequence[Counter]) -> tuple[np.ndarray, np.ndarray]:
     for row, counter in zip(counts, counted, strict=True):
         row[[places[gram] for gram in counter]] = [*counter.values()]
     matches = np.zeros((len(counted), len(counted)), np.float32)
-    # the smaller of two counts is the number of t up to which both reach
+    # min(a, b) is the number of t for which both counts reach t
     for t in range(1, int(counts.max(initial=0)) + 1):
         reached = counts[:, (counts >= t).any(axis=0)] >= t
         matches += reached.astype(np.float32) @ reached.T.astype(np.float32)
@@ -84,7 +84,7 @@ def ranked(
     """The places of the distinct translations in a list, with their expected utilities, best first.
 
     sampled: samples are equally probable; the hypotheses of a beam have the model's probabilities,
-    as shares of their sum. Of equal texts, and of equal utilities, the first counts.
+    as shares of their sum. Among equal texts, and among equal utilities, the first one counts.
     """
     best = max((one.score for one in hypotheses), default=0.0)
     places: dict[str, int] = {}

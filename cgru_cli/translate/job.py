@@ -60,7 +60,7 @@ def _run(options: TranslateOptions) -> None:
 
 
 def _check_files(options: TranslateOptions) -> tuple[Sequence[str], Sequence[str | None]]:
-    """The files to read and to write. Raises UsageError where an output is another of them."""
+    """The files to read and write. Raises UsageError where an output is another of them."""
     named = (options.lexicon, options.bpe, options.avoid, options.channel_model, options.lm)
     shortlist = shortlist_of(options)
     inputs = [*options.input, *options.config, *options.model, *options.vocabularies]
@@ -76,7 +76,7 @@ def _check_files(options: TranslateOptions) -> tuple[Sequence[str], Sequence[str
 
 
 def _skipped(reader: LineReader, options: TranslateOptions, plan: SearchPlan) -> int:
-    """The number of lines that need no translation any more; they are taken from the input."""
+    """Skip input lines that are translated already; returns their number."""
     output = str(options.output)
     if output.endswith(".gz"):
         raise UsageError(f"--resume: {output} is compressed, and cannot be continued")

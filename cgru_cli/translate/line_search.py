@@ -125,7 +125,7 @@ class LineSearch:
         yield from self.results.translations((*begun[place], found) for place, found in ended)
 
     def _batches(self, lengths: Sequence[int]) -> list[list[int]]:
-        """Which lines are searched together; lengths: words of each line."""
+        """Decide which lines are searched together; lengths: words of each line."""
         plan = self.plan
         if plan.search == "nematus-tf":  # its n-best lists depend on the lines of a batch
             return nematus_tf_batches(lengths, plan.mini_batch)

@@ -1,4 +1,4 @@
-"""Ranks translations with a channel model and a language model too: see `search.noisy_channel`.
+"""Ranks translations with a channel model and a language model as well: see `search.noisy_channel`.
 
 A model that knows all words of the direct model takes these words, even where its ids differ; any
 other model gets text and splits it itself.
@@ -73,7 +73,7 @@ class NoisyChannel:
         self._channel_reading = own("--channel-model", channel, known)
         self._lines = channel.source_lines(self._channel_reading or Reading())
         self._channel_scores = _ForcedDecoding(channel, options)
-        self.models = [channel]  # all that are computed
+        self.models = [channel]  # all computed models
         self.stepped: list[LoadedModel] = []  # a language model in every step of the beam
         self._lm_words: Callable[[str, int], list[str]] | None = None
         self._has_lm = options.lm is not None
@@ -267,7 +267,7 @@ def _reading(
     other: LoadedModel,
     known: Sequence[tuple[Vocabulary, Vocabulary]],
 ) -> Reading | None:
-    """How a model splits the direct model's text; None if it knows all of its words.
+    """How a model splits the direct model's text; None if it knows all of them.
 
     reading: the direct model's. known: the other's vocabularies, each with the direct model's of
     that language. Raises CgruError where words are missing in a beam, and where the one model
@@ -320,8 +320,8 @@ class _ForcedDecoding:
 
     @functools.cached_property
     def _scorer(self) -> Scorer | OnnxScorer:
-        """Made when it is first used, as TensorFlow starts after the models are read; the arrays
-        move into it.
+        """Built on first use, because TensorFlow starts after the models are read; the arrays move
+        into it.
         """
         from ..search.computed import scorer, take_over
 

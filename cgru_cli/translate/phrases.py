@@ -106,7 +106,7 @@ class Phrases:
     ) -> list[list[tuple[int, ...]]]:
         """The ids of the alternatives of each requirement, except those that cannot be written.
 
-        Raises CgruError, naming the line, where none can: a word of each is unknown.
+        Raises CgruError, naming the line, where the model can write none of them.
         """
         required = []
         for one in requirements:
@@ -150,7 +150,7 @@ def consistent(
     Raises CgruError, naming line `number`, if a requirement has none.
     """
     forbidden = set(avoided)
-    sizes = set(map(len, forbidden))  # few, so that long phrases are read quickly
+    sizes = set(map(len, forbidden))  # few, to read long phrases quickly
 
     def allowed(phrase: tuple[int, ...]) -> bool:
         parts = (phrase[i : i + n] for n in sizes for i in range(len(phrase) - n + 1))

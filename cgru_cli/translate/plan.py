@@ -77,7 +77,7 @@ class SearchPlan:
         _check(options, models, self.search, sampling)
         beam_size, normalize, penalty = ranking(options, models, program)
         self.reading: Reading = base.reading if base else _reading(options, models, self.search)
-        # the spans that translations copy, and how many of a line the models have placeholders for
+        # spans that translations copy, and the models' number of placeholders per line
         self.copying, self.placeholders = _copying(options, models, self.reading, self.search)
         sums = options.compat is not None and program.sums
         self.weights, channel_weights = _weights(options, sums=sums)
@@ -104,7 +104,7 @@ class SearchPlan:
             )
         # the most words of a translation, from the words of its source (both with EOS)
         self.limit = _limit(options, models, program)
-        # the words to choose from: a shortlist for each model that reads a text, or none
+        # words to choose from: a shortlist for each model that reads text, or none
         self.shortlists: tuple[Shortlist, ...] = (
             base.shortlists if base else shortlists(options, models)
         )
@@ -328,5 +328,5 @@ def _sampling(options: TranslateOptions, models: Sequence[LoadedModel]) -> Sampl
         return None
     asked = kinds.sampling(kind or MBR_SAMPLING)
     if asked.get("top", 0) >= models[0].model.structure.target_vocabulary:
-        del asked["top"]  # the same as full, and quicker
+        del asked["top"]  # same as full, but faster
     return Sampling(**asked, seed=options.seed)

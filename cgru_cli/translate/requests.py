@@ -23,7 +23,7 @@ class Request(NamedTuple):
     """A line of input."""
 
     source: list[str]  # its words
-    prefix: list[int]  # ids that its translation begins with
+    prefix: list[int]  # ids of the beginning of its translation
     constraints: Constraints | None = None  # phrases that its translation must or must not contain
     text: str = ""  # the source as text
     empty: bool = False  # there is nothing to translate

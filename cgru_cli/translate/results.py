@@ -1,4 +1,4 @@
-"""From the results of a search to translations: words, text, scores, attention, heat maps."""
+"""Turns the results of a search into translations: words, text, scores, attention, heat maps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cgru translate --resume`: what an interrupted run has translated already."""
+"""`cgru translate --resume`: continue the output of an interrupted run."""
 
 import os
 
@@ -8,7 +8,7 @@ from ..errors import CgruError, reading, writing
 def finished_lines(path: str | os.PathLike[str], *, n_best: bool) -> int:
     """The number of input lines whose whole output is in a file; 0 without a file.
 
-    What follows their output is removed from it. n_best: each input line has a list, and the last
+    Anything after their output is removed. n_best: each input line has a list, and the last
     one counts as unfinished. Raises CgruError for a file without such lists, and for one that
     cannot be read or changed.
     """

@@ -99,7 +99,7 @@ def test_the_log_says_where_the_optimizer_begins_anew(tmp_path):
     command = [PYMARIAN, "train", *given, "1u", "-w", "64", "--cpu-threads", "1", "--quiet"]
     subprocess.run(command, check=True)
     said = runs.trained("--compat", "marian", *given, "2u").messages
-    assert "] The optimizer begins anew: Marian's state of it is not known here\n" in said
+    assert "] The optimizer starts afresh: no state in Marian's format for this model\n" in said
 
 
 def test_marians_optimizer_is_written_as_it_was_read(tmp_path):

@@ -56,8 +56,8 @@ def test_patterns_that_are_refused(patterns, message):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"state": 5}, r"encoder_U: \(5, 10\), but the model in training has \(4, 8\)"),
-        ({"decoder_depth": 2}, "decoder_2_U: the model in training has no such array"),
+        ({"state": 5}, r"encoder_U: \(5, 10\), but the model being trained has \(4, 8\)"),
+        ({"decoder_depth": 2}, "decoder_2_U: the model being trained has no such array"),
         ({"tied_output": True}, "ff_logit_W: missing"),
     ],
 )

@@ -30,7 +30,7 @@ class _LabelSignature(Signature):
 class LabelMetric(Metric):
     """2 P R / (P + R) of items, as the mean over their groups.
 
-    An item is a label at its place, or a span; it is right where the reference has it too. With
+    An item is a label at its position, or a span; it is correct if the reference has it too. With
     labels in one group this is the accuracy, as precision and recall are equal.
     """
 
@@ -57,7 +57,7 @@ class LabelMetric(Metric):
         references: Sequence[Sequence[str]] | None,
         n_bootstrap: int = 1,
     ) -> Score:
-        """As sacreBLEU's method, but the counts of lines are kept once, not once per resampling."""
+        """Like sacreBLEU's method, but keeps the counts of lines once, not once per resampling."""
         counts = np.array(self._extract_corpus_statistics(hypotheses, references), np.float64)
         score = self._compute_score_from_stats(counts.sum(axis=0))
         if n_bootstrap > 1:
@@ -79,7 +79,7 @@ class LabelMetric(Metric):
     def _compute_segment_statistics(
         self, hypothesis: str, ref_kwargs: dict[str, Any]
     ) -> list[float]:
-        """The numbers of right, given and reference items in each group: three rows in one."""
+        """The numbers of correct, output and reference items of each group, as one row."""
         given, right = set(self._items(tokens(hypothesis))), ref_kwargs["right"]
         counts = np.zeros((3, len(self._columns)))
         for row, items in zip(counts, (given & right, given, right), strict=True):

@@ -1,4 +1,4 @@
-"""`cgru score --oracle`: the hypotheses of an n-best list that are the most similar to a reference.
+"""`cgru score --oracle`: the hypotheses of an n-best list most similar to a reference.
 
 Kim and Rush 2016 train a student on them: sequence-level interpolation.
 """
@@ -15,7 +15,7 @@ from .rerank import Reranker, Sentences
 
 
 class MostSimilar(Reranker):
-    """Passes on the hypothesis of each sentence with the highest sentence-level score."""
+    """Yields each sentence's hypothesis with the highest sentence-level score."""
 
     def __init__(self, plan: ScorePlan, sentences: Sentences, *, join: Callable[[str], str] = str):
         """Read the references. Raises CgruError for files that cannot be read or differ in their

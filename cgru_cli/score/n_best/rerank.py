@@ -125,7 +125,7 @@ def ranker_of(plan: ScorePlan, lengths: dict[int, int] | None) -> Reranker | Tun
 
 
 class Reranker:
-    """Passes on the best hypothesis of each sentence of an n-best list, as text.
+    """Yields the text of the best hypothesis of each sentence of an n-best list.
 
     A sentence without hypotheses gives an empty line. The first of equals is the best.
     """
@@ -164,7 +164,7 @@ class Reranker:
         return self.join(entries[order[0]].text) + "\n"
 
     def totals(self, entries: Sequence[Entry]) -> list[float]:
-        """What the hypotheses of a sentence are ranked by."""
+        """The ranking of a sentence's hypotheses."""
         names = self.sentences.features
         weights = dict(zip(names, self.weights.for_features(names), strict=True))
         return [

@@ -25,7 +25,7 @@ _SAMPLES = 1000  # resampled lists of an interval, as in sacreBLEU
 class Tuner:
     """Keeps an n-best list, and at its end writes the tuned weights.
 
-    With --rerank it then passes on the best hypotheses by these weights.
+    With --rerank it then yields the best hypotheses by these weights.
     """
 
     def __init__(self, plan: ScorePlan, reranker: Reranker):

@@ -81,7 +81,7 @@ class Development:
         return self.score(stats.sum(axis=0) if counts is None else counts @ stats)
 
     def along(self, weights: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        """The best weights + t * direction over all t.
+        """The best weights among weights + t * direction, over all t.
 
         It is exact: totals are linear in t, so the best hypothesis of a sentence changes only where
         two of these lines cross (Och 2003, section 3).

@@ -86,7 +86,7 @@ class Texts(Pairs):
             self._check(self._count + _rest(self._sources), self._count)
 
     def _pair(self, line: str, number: int) -> Pair:
-        if number == 1 and _ENTRY.match(line):  # its scores would look right, and mean nothing
+        if number == 1 and _ENTRY.match(line):  # its scores would look right but mean nothing
             raise CgruError(
                 f"{self._name}: line 1 is an entry of an n-best list, not a sentence; name the "
                 "list with --n-best (- for standard input) instead of --target"

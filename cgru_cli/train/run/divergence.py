@@ -37,7 +37,7 @@ class CostAverages:
         )
 
     def divergence(self, updates: int, limits: Sequence[float]) -> str | None:
-        """What shows that costs rise; None if nothing does, or too few updates are known."""
+        """The evidence that costs rise; None if nothing does, or too few updates are known."""
         slow, fast, most = (*limits, *DEFAULTS[len(limits) :])[:3]
         rise, deviation = self.fast - self.slow, math.sqrt(self.variance)
         if updates <= slow or rise <= most * deviation or not deviation:

@@ -129,8 +129,8 @@ class RunFolder:
     def save(self, arrays: Mapping[str, np.ndarray], values: Mapping[str, Any]) -> None:
         """Replace the state. If that fails, raises CgruError and leaves the old one.
 
-        Two uninterrupted runs write the same bytes, except for the seconds that they took, which
-        are saved because limits and frequencies may be given in minutes.
+        Two uninterrupted runs write the same bytes, except for their elapsed seconds, which are
+        saved for limits and frequencies in minutes.
         """
         text = json.dumps({"format": FORMAT, "arrays": sorted(arrays), **values}).encode()
         array_files.write_npz(self.state, {**arrays, _JSON: np.frombuffer(text, np.uint8)})

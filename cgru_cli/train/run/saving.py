@@ -79,7 +79,7 @@ class Saving:
             self._log.line(f"Not saved: the cost after update {updates} is not finite")
             return False
         self._says = bool(self._marian_files) and not again
-        if keep:  # before the state: after a kill in between it is written again
+        if keep:  # before the state: if the process is killed in between it is written again
             self.write(self.folder.kept(updates))
         saved = SavedRun(
             identity=dict(self._identity),
@@ -94,9 +94,9 @@ class Saving:
         return True
 
     def resume(self, course: Course, patience: Patience, keep: int = 0) -> None:
-        """Write again what follows the state in a save, because a kill may have come before.
+        """Rewrite the files that follow the state in a save, which a kill may have prevented.
 
-        Of a run that Marian saved there is no state yet.
+        A run that Marian saved has no state yet.
         """
         if self.folder.of_marian:
             self.save(course, patience, None)

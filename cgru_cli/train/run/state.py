@@ -44,14 +44,14 @@ class Course:
     # progress, in its unit, at which the last warm-up began
     warmup_from: float = field(default=0.0, metadata=LATER)
     validating: float = field(default=0.0, metadata=LATER)  # seconds of all validations
-    # seconds of training after which the next validation keeps to its share of them
+    # seconds of training after which the next validation stays within its share
     valid_from: float = field(default=0.0, metadata=LATER)
     averages: CostAverages = field(default_factory=CostAverages, metadata=LATER)
 
     def validated(self, seconds: float, share: float) -> Progress:
         """The progress after a validation that took so many seconds.
 
-        share: of the time that validation may take, 0 for any: so much later comes the next one.
+        share: the fraction of the time that validation may take (0: any); delays the next one.
         """
         self.progress = replace(self.progress, seconds=self.progress.seconds + seconds)
         self.validating += seconds
