@@ -2,11 +2,11 @@
 # Compare cgru with Marian's recurrent model and its small transformer, at equal CPU minutes.
 #
 #   TEXT=DIR [OUT=docs-compare] [SIZE=base] [BUDGET=30m] [SYSTEMS="cgru marian-s2s ..."]
-#   [SEED=1] [WORDS=1000] [POINTS="5 10 20 40 80 120"] recipes/docs/compare.sh
+#   [SEED=1] [WORDS=1000] [THREADS=2] [POINTS="5 10 20 40 80 120"] recipes/docs/compare.sh
 #
-# TEXT is a folder of split.py. Every system trains in turn on two threads, on the same text,
-# sub-words and batches of WORDS; it does not validate. The models that it had after POINTS CPU
-# minutes translate the same 500 validation lines. Scores go to OUT/compare.tsv and the curve to
+# TEXT is a folder of split.py. Every system trains in turn on THREADS threads, on the same
+# text, sub-words and batches of WORDS; it does not validate. The models that it had after POINTS
+# CPU minutes translate the same 500 validation lines. Scores go to OUT/compare.tsv and the curve to
 # OUT/compare.svg. With a larger BUDGET, the same command continues. Needs pymarian and
 # pip install '.[plot]'.
 set -euo pipefail
@@ -14,7 +14,7 @@ set -euo pipefail
 : "${TEXT:?the folder that split.py made}"
 out=${OUT:-docs-compare} size=${SIZE:-base} budget=${BUDGET:-30m} seed=${SEED:-1}
 systems=${SYSTEMS:-cgru-defaults cgru cgru-bfloat16 marian-s2s marian-transformer}
-words=${WORDS:-1000} points=${POINTS:-5 10 20 40 80 120}
+words=${WORDS:-1000} threads=${THREADS:-2} points=${POINTS:-5 10 20 40 80 120}
 here=$(cd "$(dirname "$0")" && pwd)
 
 case $size in
@@ -36,7 +36,7 @@ cgru prep "$prep" -s "$TEXT/train.domain.en" -t "$TEXT/train.domain.de" \
   --dev "$TEXT/valid.en" "$TEXT/valid.de" --subword-vocabulary "$pieces"
 
 batches=(--mini-batch-words "$words" --maxi-batch 100 --max-length 100 --save-freq 50u
-  --disp-freq 25u --after-epochs 1000 --seed "$seed" --cpu-threads 2 --clip-norm 1
+  --disp-freq 25u --after-epochs 1000 --seed "$seed" --cpu-threads "$threads" --clip-norm 1
   --label-smoothing 0.1)
 
 # Train a system by its name, within the CPU minutes: train SYSTEM FOLDER
@@ -50,7 +50,7 @@ train() {
     --lr-warmup 300u --exponential-smoothing 0.001 --dropout-embedding 0 --valid-freq 0)
   case $1 in
     cgru-defaults)
-      "${run[@]}" cgru train "$prep" -m "$2/model.npz" --seed "$seed" --cpu-threads 2 \
+      "${run[@]}" cgru train "$prep" -m "$2/model.npz" --seed "$seed" --cpu-threads "$threads" \
         --valid-freq 0 --after-epochs 1000 --save-freq 1m --keep 1000
       ;;
     cgru)
@@ -76,17 +76,17 @@ train() {
 evaluate() {
   case $1 in
     cgru*)
-      cgru translate -m "$2" -k 4 -n 1 --max-length-factor 2 --cpu-threads 2 --quiet \
+      cgru translate -m "$2" -k 4 -n 1 --max-length-factor 2 --cpu-threads "$threads" --quiet \
         -i "$TEXT/valid.en" -o "$3.de"
       cgru score -m "$2" -s "$prep/dev.src" -t "$prep/dev.trg" --summary ce-mean-words \
-        --cpu-threads 2 --quiet > "$3.cost"
+        --cpu-threads "$threads" --quiet > "$3.cost"
       ;;
     *)
-      pymarian decode -m "$2" -v "$vocabulary" "$vocabulary" -b 4 -n 1 --cpu-threads 2 \
+      pymarian decode -m "$2" -v "$vocabulary" "$vocabulary" -b 4 -n 1 --cpu-threads "$threads" \
         --max-length-factor 2 --mini-batch 32 --maxi-batch 20 -i "$prep/dev.src" -o "$3.de" \
         --quiet --quiet-translation
       pymarian score -m "$2" -v "$vocabulary" "$vocabulary" -t "$prep/dev.src" "$prep/dev.trg" \
-        --summary ce-mean-words --cpu-threads 2 --quiet > "$3.cost"
+        --summary ce-mean-words --cpu-threads "$threads" --quiet > "$3.cost"
       ;;
   esac
 }

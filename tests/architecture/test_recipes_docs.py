@@ -4,10 +4,12 @@ import gzip
 import json
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
 from documentation import ROOT
+from shared_files import SHARED, need
 
 FOLDER = ROOT / "recipes/docs"
 PAGE = """---
@@ -218,3 +220,37 @@ def test_analysis(tmp_path):
     assert rows["| else a word that is there at most 5 times"].split(" | ")[1] == "1"
     assert rows["| numbers"] == "| numbers | 1 | 100.0 % |"
     assert rows["| names"] == "| names | 1 | 0.0 % |"
+
+
+def test_kept_translations_are_scored_again(tmp_path):
+    texts = {
+        "test.domain": ["Open the file now.", "Close the window."],
+        "test.general": ["I see a dog.", "He sees two cats."],
+        "train.domain": ["Open the file."],
+    }
+    for name, lines in texts.items():
+        for language in ("en", "de"):
+            (tmp_path / f"{name}.{language}").write_text("".join(f"{s}\n" for s in lines), "utf-8")
+    (tmp_path / "readme.md").write_text("")
+    with tarfile.open(tmp_path / "outputs.tar.xz", "w:xz") as archive:
+        for name in ("test.domain", "test.general"):
+            archive.add(tmp_path / f"{name}.en", f"base.{name}.de")
+    paths = (tmp_path, "--outputs", tmp_path / "outputs.tar.xz", "--readme", tmp_path / "readme.md")
+    done = script("check.py", *paths)
+    assert done.returncode == 1 and "| base | | 100.0 ± 0.0 | 100.0 ± 0.0 |" in done.stderr
+    stated = done.stdout.replace("| base | |", "| base | 12 |", 1)
+    for readme, code in ((stated, 0), (stated.replace("100.0 ±", "99.9 ±", 1), 1)):
+        (tmp_path / "readme.md").write_text(readme, "utf-8")
+        done = script("check.py", *paths)
+        assert (done.returncode, len(done.stderr.splitlines())) == (code, code)
+
+
+@pytest.mark.exhaustive
+def test_the_readme_has_the_scores_of_the_kept_translations(tmp_path):
+    pairs, general = (need(SHARED / "data" / name) for name in ("msdocs-en-de", "tatoeba-en-de"))
+    text, sizes = tmp_path / "text", ("--pairs-domain", 60000, "--pairs-general", 60000)
+    done = script("split.py", pairs / "en-de.tsv.gz", general, text, *sizes)
+    assert done.returncode == 0, done.stderr
+    assert script("noise.py", text, "test.domain", "en", "de").returncode == 0
+    done = script("check.py", text)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Score the kept translations again, and compare with README.md: check.py TEXT
+
+TEXT is the folder that split.py and noise.py made for SIZE=small. The translations of README.md's
+results are in outputs.tar.xz, as NAME.TEST.TARGET. The tables of run.sh are printed; exit code 1 if
+README.md lacks one of their rows (CPU minutes apart, which cannot be scored).
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ANALYSED = "base both tuned ensemble-seeds student-sentence".split()
+MINUTES = re.compile(r"(\| [\w-]+ \|) *\d* *\|(?=( [^|]*\|){4}$)")  # of a row of table.py
+
+
+def run(*command: object) -> str:
+    """The standard output of a command. Raises CalledProcessError if it fails."""
+    return subprocess.run(
+        list(map(str, command)), stdout=subprocess.PIPE, text=True, check=True
+    ).stdout
+
+
+def tables(text: Path, out: Path, source: str) -> list[str]:
+    """The rows of the tables of the translations in a folder, without CPU minutes."""
+    (out / "scores").mkdir()
+    for translation in sorted(out.glob("*.test.*")):
+        name, test = translation.stem.split(".", 1)
+        command = [sys.executable, "-m", "sacrebleu", text / f"{test}{translation.suffix}"]
+        scores = run(
+            *command, "-i", translation, "-m", "bleu", "chrf", "--confidence", "-f", "json"
+        )
+        (out / f"scores/{name}.{test}.json").write_text(scores)
+    printed = run(sys.executable, HERE / "table.py", out)
+    for target in {path.suffix for path in out.glob("*.test.domain.*")}:
+        paths = {name: out / f"{name}.test.domain{target}" for name in ANALYSED}
+        systems = [f"{name}={path}" for name, path in paths.items() if path.exists()]
+        files = text / "test.domain", text / "train.domain"
+        command = [sys.executable, HERE / "analysis.py", *files, *systems]
+        printed += run(*command, "-s", source, "-t", target[1:]) if systems else ""
+    return [without_minutes(row) for row in printed.splitlines() if row]
+
+
+def without_minutes(row: str) -> str:
+    """The row without its second cell, if that is CPU minutes."""
+    return MINUTES.sub(r"\1 |", row)
+
+
+def main() -> int:
+    """The command line; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("text", type=Path)
+    add("--outputs", type=Path, default=HERE / "outputs.tar.xz", help="the translations")
+    add("--readme", type=Path, default=HERE / "README.md", help="the page with their scores")
+    add("-s", "--source", default="en", help="source language")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, tarfile.open(options.outputs) as archive:
+        archive.extractall(folder, filter="data")
+        rows = tables(options.text, Path(folder), options.source)
+    stated = {without_minutes(row) for row in options.readme.read_text("utf-8").splitlines()}
+    missing = [row for row in rows if row not in stated]
+    print(*rows, sep="\n")
+    for row in missing:
+        print(f"{options.readme.name} does not have: {row}", file=sys.stderr)
+    return bool(missing)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
