@@ -2,6 +2,8 @@
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
@@ -16,6 +18,9 @@ from .rest import Rest
 from .service import DRAINING, Service
 from .work import Refusal
 
+_COMPRESSED = 2000  # bytes: smaller answers are not worth it
+_LEVEL = 4  # of 9: JSON of attention shrinks to a third, at 60 MB/s
+
 
 def application(service: Service, password: str | None = None) -> Admission:
     """All paths of the server; password: required of requests unless None."""
@@ -28,6 +33,11 @@ def application(service: Service, password: str | None = None) -> Admission:
             return failed(503, DRAINING)
         return ok if service.ready else failed(503, "the models are loading")
 
+    description = openapi.description()
+
+    async def described(_request: Request) -> Response:
+        return JSONResponse(description)  # compression changes its headers
+
     async def metrics(_request: Request) -> Response:
         return Response(service.metrics.text(), headers={"Content-Type": CONTENT_TYPE})
 
@@ -36,7 +46,7 @@ def application(service: Service, password: str | None = None) -> Admission:
         Route("/v1/translate", rest.translate, methods=["POST"]),
         Route("/v1/alternatives", rest.alternatives, methods=["POST"]),
         Route("/v1/score", rest.score, methods=["POST"]),
-        Route("/openapi.json", JSONResponse(openapi.description()), methods=["GET"]),
+        Route("/openapi.json", described, methods=["GET"]),
         Route("/translate", nematus.translate, methods=["POST"]),
         Route("/status", nematus.status),
         Route("/health/live", ok, methods=["GET"]),
@@ -50,7 +60,9 @@ def application(service: Service, password: str | None = None) -> Admission:
     for path in ("/translate", "/translate/"):
         routes.append(WebSocketRoute(path, marian.connected))
     handlers = dict.fromkeys((Refusal, HTTPException, Exception), _error)
-    app = Starlette(routes=routes, exception_handlers=handlers)
+    # Starlette compresses no server-sent events: each is sent when it is ready.
+    compression = Middleware(GZipMiddleware, minimum_size=_COMPRESSED, compresslevel=_LEVEL)
+    app = Starlette(routes=routes, middleware=[compression], exception_handlers=handlers)
     return Admission(app, service, password, paths)
 
 

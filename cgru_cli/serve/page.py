@@ -1,8 +1,9 @@
 """The paths of the web page's files."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import PurePath
 
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -19,8 +20,12 @@ PATHS = {"/" if name == "index.html" else f"/{name}": name for name in FILES}
 
 def routes() -> Iterator[Route]:
     """The routes of the files, which are read once."""
-    contents, headers = page_files(), {"Cache-Control": "no-cache"}
+    contents = page_files()
     for path, name in PATHS.items():
-        kind = TYPES[PurePath(name).suffix]
-        answer = Response(contents[name], media_type=kind, headers=headers)
-        yield Route(path, answer, methods=["GET"])
+        yield Route(path, _answering(contents[name], TYPES[PurePath(name).suffix]), methods=["GET"])
+
+
+def _answering(content: bytes, kind: str) -> Callable[[Request], Response]:
+    """A handler that makes a new answer each time: compression changes its headers."""
+    headers = {"Cache-Control": "no-cache"}
+    return lambda _request: Response(content, media_type=kind, headers=headers)

@@ -175,3 +175,23 @@ def test_an_encoded_body_is_refused(web):
         answer = web.post("/v1/translate", json=BODY, headers=headers)
         assert answer.status_code == status
         assert status == 200 or "Content-Encoding" in answer.json()["error"]
+
+
+def test_large_answers_are_compressed_for_clients_that_ask_for_it(web):
+    for _ in range(2):  # an answer that is sent again is whole again
+        plain = web.get("/page.js", headers={"Accept-Encoding": "identity"})
+        short = web.get("/page.js", headers={"Accept-Encoding": "gzip"})
+        assert "content-encoding" not in plain.headers and plain.text == short.text
+        assert short.headers["content-encoding"] == "gzip"
+        assert int(short.headers["content-length"]) < len(plain.content) / 2
+    question = {"texts": ["a b c d e f " * 4] * 3, "alignment": True, "word_scores": True}
+    headers = {"Accept-Encoding": "gzip"}
+    answer = web.post("/v1/translate", json=question, headers=headers)
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-encoding"] == "gzip"
+    assert int(answer.headers["content-length"]) < len(answer.content) / 2
+    assert "content-encoding" not in web.get("/health/live", headers=headers).headers
+    stream = web.post("/v1/translate", json=question | {"stream": True}, headers=headers)
+    assert "content-encoding" not in stream.headers
+    described = [web.get("/openapi.json", headers=headers).json() for _ in range(2)]
+    assert described[0] == described[1]

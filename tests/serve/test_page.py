@@ -437,6 +437,29 @@ def test_a_translation_can_be_stopped_and_its_state_stays_in_view(opened):
     assert not opened.find("#stop").is_displayed() and "…" not in opened.find(".translation").text
 
 
+@pytest.mark.parametrize("width", [360, 1280])
+def test_nothing_moves_while_the_state_changes(opened, width):
+    opened.width(width)
+    opened.translate()
+    top = "return document.getElementById('outputs').getBoundingClientRect().top + scrollY"
+    height = """return [...document.querySelectorAll('.pane')]
+        .map(pane => pane.getBoundingClientRect().height)"""
+    before = opened.run(top), opened.run(height)
+    opened.run(FAULTY % "return new Promise(() => {});")
+    opened.run("document.getElementById('source').value = 'a b d'")
+    opened.click("#translate")
+    until(lambda: opened.find("#stop").is_displayed())
+    assert (opened.run(top), opened.run(height)) == before
+    opened.click("#stop")
+    assert (opened.run(top), opened.run(height)) == before
+
+
+def test_the_invisible_copy_stays_invisible_with_forced_colours(opened):
+    opened.force_colours()
+    colour = "return getComputedStyle(document.getElementById('copy')).color"
+    assert opened.run(colour) == "rgba(0, 0, 0, 0)"
+
+
 DESCRIBED = """{
     const fetched = window.fetch;
     window.fetch = async (path, options) => {
@@ -668,6 +691,8 @@ def test_the_page_is_accessible(opened):
         opened.run(file.read())
     opened.translate()
     opened.click("#confidence")
+    opened.run("document.querySelector('.translation .word').focus()")
+    until(lambda: opened.all(".translation .word.lit"))
     for state in ("", "#as-map", "#history summary", "#theme", ".translation .word"):
         if state:
             opened.click(state)

@@ -7,7 +7,10 @@ export async function models() {
 }
 
 export async function* translations(request, signal) {
-  const answer = await asked("/v1/translate", { ...request, stream: true }, signal);
+  const stream = request.texts.length > 1;
+  const answer = await asked("/v1/translate", { ...request, stream }, signal);
+  // Unlike a stream, one translation, which may have much attention, is compressed.
+  if (!stream) return yield { index: 0, ...(await answer.json()).translations[0] };
   try {
     for await (const [name, data] of events(answer)) {
       if (name === "error") throw new Error(data.error);
