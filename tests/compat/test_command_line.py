@@ -9,9 +9,11 @@ from command_lines import parsed, parsed_with_note
 from shared_files import SHARED, need
 
 from cgru_cli.compat.row import Checked, NoEffect, Option, Refused, Takes
-from cgru_cli.compat.tables import COMMANDS, PROGRAMS, table
+from cgru_cli.compat.tables import PROGRAMS, table
 from cgru_cli.errors import CgruError
 from cgru_cli.options.train import TrainOptions
+
+COMMANDS = ("train", "translate", "score")  # old programs have options for them
 
 LEGACY = SHARED / "legacy/commands/commands.jsonl"
 # Which program and command each of the old ones is.

@@ -10,12 +10,14 @@ from command_lines import parsed_with_note
 from cgru_cli.cli import main
 from cgru_cli.compat.documented import documented, help_sections
 from cgru_cli.compat.row import Option, Takes
-from cgru_cli.compat.tables import COMMANDS, PROGRAMS, table
+from cgru_cli.compat.tables import PROGRAMS, table
 from cgru_cli.errors import UsageError
 from cgru_cli.options.flags import statements
 from cgru_cli.options.score import ScoreOptions
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.options.translate import TranslateOptions
+
+COMMANDS = ("train", "translate", "score")  # old programs have options for them
 
 OPTIONS = {"train": TrainOptions, "translate": TranslateOptions, "score": ScoreOptions}
 TABLES = [(p, c) for p in PROGRAMS for c in COMMANDS if table(p, c)]
