@@ -10,6 +10,8 @@ PYTEST ?=
 MINUTES ?= 60
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+# The demo uses the whole environment if there is one; otherwise it installs only what it needs.
+DEMO := $(or $(wildcard $(INSTALLED)),$(VENV)/.demo)
 
 .DEFAULT_GOAL := help
 .PHONY: help install test test-all lint soak demo docs site format constraints audit clean
@@ -20,11 +22,21 @@ help: ## list these commands
 
 install: $(INSTALLED) ## create the environment .venv with cgru and its tools
 
+define CHECK_PYTHON
+@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
+	{ echo 'Python 3.11, 3.12 or 3.13 is needed: make PYTHON=python3.12 ...' >&2; exit 1; }
+endef
+
 $(INSTALLED): requirements.txt setup.py
-	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
-		{ echo 'Python 3.11, 3.12 or 3.13 is needed: make PYTHON=python3.12 ...' >&2; exit 1; }
+	$(CHECK_PYTHON)
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet -e '.[test,recipes,docs]'
+	@touch $@
+
+$(VENV)/.demo: requirements.txt setup.py
+	$(CHECK_PYTHON)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -e '.[quickstart]'
 	@touch $@
 
 test: $(INSTALLED) lint ## run all tests, and lint
@@ -38,7 +50,7 @@ lint: $(INSTALLED) ## run only the linter, the format check and the type checker
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-demo: $(INSTALLED) ## translate, then train a small model; or MODEL=model.npz SRC=src.txt
+demo: $(DEMO) ## translate, then train a small model; or MODEL=model.npz SRC=src.txt
 ifeq ($(strip $(MODEL)),)
 	@echo 'Translating with the example model: Where is the station?'
 	@echo 'Where is the station?' | $(BIN)/cgru translate -m examples/en-de.npz

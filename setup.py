@@ -13,13 +13,13 @@ SERVE = [
     "uvloop>=0.21; platform_system != 'Windows'",
     "websockets>=15",
 ]
+QUICKSTART = ["babel>=2.18,<2.19", "num2words>=0.5.14,<0.6"]
 RECIPES = [
-    "babel>=2.18,<2.19",
+    *QUICKSTART,
     "ipykernel>=7",
     "nbclient>=0.10",
     "nbformat>=5.10",
     "nltk>=3.9",
-    "num2words>=0.5.14,<0.6",
     "scikit-learn>=1.7",
 ]
 
@@ -62,6 +62,7 @@ setup(
         "onnx": ["onnx>=1.17", "onnxruntime>=1.20", "tf2onnx>=1.17"],
         "plot": ["matplotlib"],
         "prep": ["sacremoses", "subword-nmt"],
+        "quickstart": QUICKSTART,
         "recipes": RECIPES,
         "serve": SERVE,
         "sentences": ["sentencex>=1,<2"],

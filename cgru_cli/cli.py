@@ -210,7 +210,7 @@ def prep(paths: tuple[str, ...], options: PrepOptions) -> None:
     """Prepare parallel text for training, as a folder for cgru train.
 
     \b
-    cgru prep OUT -s train.en -t train.de --dev dev.en dev.de --test test.en test.de
+    cgru prep OUT -s train.en -t train.de --dev dev.en dev.de
     cgru prep --apply OUT < a.en | cgru translate -m m.npz | cgru prep --undo OUT
     cgru prep --vocabulary-only --compat marian < train.bpe.en > vocab.en.yml
 
@@ -287,7 +287,7 @@ def train(data: str | None, options: TrainOptions) -> None:
     \b
     cgru prep data -s train.en -t train.de --dev dev.en dev.de
     cgru train data -m run/model.npz
-    cgru train -t train.en train.de -v en.json de.json --valid-sets dev.en dev.de -m model.npz
+    cgru train -t train.en train.de -v en.json de.json -m run/model.npz
 
     DATA is a folder that `cgru prep` made; text and vocabularies may be named by options instead.
     """

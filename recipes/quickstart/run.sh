@@ -5,7 +5,7 @@
 #   recipes/quickstart/run.sh [options of cgru train]
 # data.py generates text with dates, times, quantities, prices and names. To use your own text, set
 # DATA to a folder with train, dev and test, each .SOURCE and .TARGET. Run it again
-# after an interruption to resume. Needs: pip install babel num2words
+# after an interruption to resume. Needs: pip install '.[quickstart]'
 set -euo pipefail
 
 source=${SOURCE:-en} target=${TARGET:-de} updates=${UPDATES:-1000}

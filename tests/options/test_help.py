@@ -74,6 +74,12 @@ def test_the_help_is_as_wide_as_the_terminal_up_to_100_columns(monkeypatch, caps
     assert widths[80] < widths[100] == widths[150]
 
 
+@pytest.mark.parametrize("command", main.commands)
+def test_the_help_fits_a_terminal_of_80_columns(command):
+    for asked in ("-h", "--help"):
+        assert [line for line in shown(command, asked).splitlines() if len(line) > 80] == []
+
+
 def test_the_short_help_wins_over_errors_of_the_line():
     assert "Usage: cgru translate" in shown("translate", "-k", "3", "-h", "-m", "no-such")
 
