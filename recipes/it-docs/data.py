@@ -263,7 +263,7 @@ def write(folder: Path, sets: dict[str, list[Pair]], source: str, target: str) -
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CgruError(f"{folder}: cannot be created: {error.strerror}") from error
-    with all_or_nothing(folder):
+    with all_or_nothing(folder / "train"):
         for name, pairs in sets.items():
             for language, side in zip((source, target), zip(*pairs, strict=True), strict=True):
                 with atomic_write(folder / f"{name}.{language}") as file:

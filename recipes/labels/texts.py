@@ -11,7 +11,7 @@ from cgru_cli.system.atomic_files import all_or_nothing, atomic_write
 def write(folder: Path, sets: Mapping[str, Sequence[tuple[str, str]]]) -> None:
     """Write SET.text and SET.labels of every set: all files or none."""
     folder.mkdir(parents=True, exist_ok=True)
-    with all_or_nothing(folder):
+    with all_or_nothing(folder / "train"):
         for name, pairs in sets.items():
             for column, ending in enumerate(("text", "labels")):
                 with atomic_write(folder / f"{name}.{ending}") as file:

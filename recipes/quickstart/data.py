@@ -280,7 +280,7 @@ def write(folder: Path, sizes: dict[str, int], source: str, target: str, seed: i
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CgruError(f"{folder}: cannot be created: {error.strerror}") from error
-    with all_or_nothing(folder):
+    with all_or_nothing(folder / f"train.{target}"):
         for name, content in sets.items():
             for language, side in zip((source, target), zip(*content, strict=True), strict=True):
                 with atomic_write(folder / f"{name}.{language}") as file:

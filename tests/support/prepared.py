@@ -88,6 +88,7 @@ def _start() -> Path:
         "TF_CPP_MIN_LOG_LEVEL": "3",
         "TF_ENABLE_ONEDNN_OPTS": "1",
         "KERAS_BACKEND": "tensorflow",
+        "OPENBLAS_NUM_THREADS": "1",
     }
     environment = os.environ | quiet | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
     server = subprocess.Popen(

@@ -1,0 +1,192 @@
+"""The commands of the pages run in order, on small text, with trainings of two updates.
+
+Programs that are not installed everywhere have stand-ins in tests/support/page_commands.sh. Blocks
+that show their output are run by test_docs_samples.py and test_tutorial.py.
+"""
+
+import os
+import re
+import socket
+import subprocess
+
+import prepared
+import pytest
+from documentation import ROOT
+from selection import choice
+
+BLOCK = re.compile(r"^(<!-- sample -->\n)?```sh\n(.*?)^```", re.S | re.M)
+NOT_HERE = {  # blocks that need what a test lacks
+    "git clone": "would install the package",
+    "TF_CONFIG": "needs two machines",
+}
+ELSEWHERE = {"docs/tutorial.md"}  # run by a test of their own
+GPU = {  # in the place of GPUs
+    "--devices 0 1": "--devices cpu:0 cpu:1",
+    "--device gpu:1": "--device cpu",
+    "--device gpu ": "--device cpu ",
+}
+TINY = "--defaults fixed --dim-emb 6 --dim-rnn 8 --mini-batch 8"
+# The files that pages take for granted: text, vocabularies, models of whole words.
+TEXT = f"""
+command python recipes/quickstart/data.py . --train 120 --dev 5 --test 6
+cgru prep data -s train.en -t train.de --dev dev.en dev.de --test test.en test.de --quiet
+cgru prep --vocabulary-only --compat nematus train.en train.de --quiet
+cgru train -t train.en train.de -v train.en.json train.de.json -m model.npz {TINY} --quiet
+for name in legacy old general m r2l a b c; do cgru convert model.npz $name.npz; done
+cgru convert model.npz model-1500 --to nematus-tf
+for name in src new source in; do cp test.en $name.txt; done
+for name in trg ref a b; do cp test.de $name.txt; done
+cp test.en new.en
+cp train.en.json vocab.en.json
+cp train.de.json vocab.de.json
+cp data/vocab.spm .
+for name in train dev test domain; do
+  [ -e $name.en ] || for side in en de; do cp dev.$side $name.$side; done
+  sed 's/.*/0-0/' $name.en > $name.align
+  sed 's/.*/1.5/' $name.en > $name.weights
+done
+"""
+EXAMPLE = """
+for name in en-de.npz en-de.npz.json en-de.npz.preprocess.json; do
+  cp examples/$name ${name/en-de/model}
+done
+cp examples/en-de.spm .
+"""
+RUN = f"cgru train data -m run/model.npz {TINY} --valid-freq 1u --quiet\n"
+LIST = "cgru translate -m model.npz --n-best -k 2 --translation-maxlen 6 < test.en > test.list\n"
+TAGS = """
+for set in train dev test; do
+  cut -d ' ' -f 1-2 $set.en > $set.txt
+  awk '{ print (NR % 2 ? "pos" : "neg") }' $set.txt > $set.labels
+  awk '{ print (NF == 1 ? "A" : "A B") }' $set.txt > $set.tags
+done
+"""
+MARIAN = """
+cgru convert model.npz marian/model.npz --to marian-amun
+cp marian/* .
+cgru prep --vocabulary-only --compat marian < train.en > src.yml
+cgru prep --vocabulary-only --compat marian < train.de > trg.yml
+"""
+CODES = (
+    "cgru prep coded -s train.en -t train.de --subwords subword-nmt --quiet; cp coded/codes.bpe .\n"
+)
+BEFORE = {
+    "docs/cheat-sheet.md": LIST + "for file in in a b ref src trg; do cp $file.txt $file; done; "
+    "cp test.list list; head -1 in > in.tsv; cp model.npz r2l.npz",
+    "docs/files.md": RUN
+    + "cgru score -m model.npz -s src.txt -t trg.txt --word-top-k 2 -o teacher.npy",
+    "docs/from-dl4mt.md": """
+for side in en de; do cp train.$side train.${side/de/fr}.tok; cp test.$side test.${side/de/fr}.tok; done
+cp test.en src.tok
+cgru prep --vocabulary-only --compat dl4mt train.en.tok train.fr.tok
+cp train.en.tok.pkl en.pkl; cp train.fr.tok.pkl fr.pkl; cp fr.pkl lm.pkl
+cp en.pkl source.pkl; cp fr.pkl target.pkl
+cgru convert model.npz model_session2.npz --to dl4mt
+""",
+    "docs/from-marian.md": MARIAN + "cp model.npz.amun.yml config.yml",
+    "docs/from-nematus.md": LIST + "cp test.en src.bpe; cp test.de trg.bpe; "
+    "cgru translate -m model.npz --n-best -k 2 --translation-maxlen 6 < dev.en > dev.list",
+    "docs/gallery/README.md": "cp src.txt src; cp trg.txt trg; mkdir a-shallow marian-s2s; "
+    "cp model.npz* *.json a-shallow; cp model.npz* *.json marian-s2s",
+    "docs/how-to/back-translation.md": "cp test.de mono.de",
+    "docs/how-to/cluster.md": "cp train.en large.en",
+    "docs/how-to/conditions.md": TAGS
+    + """
+for set in train test; do
+  command python -c "import numpy, sys; numpy.save(sys.argv[1],
+      numpy.random.default_rng(1).normal(size=(len(open(sys.argv[2]).readlines()), 3)))" $set.npy $set.txt
+done
+""",
+    "docs/how-to/constraints.md": EXAMPLE
+    + "printf 'Sofa\\n' > words.txt; head -2 src.txt > s; mv s src.txt",
+    "docs/how-to/ensembles.md": "mkdir run; for n in 17 18 19 20; do "
+    "cgru convert model.npz run/model.npz.u${n}000.npz; done",
+    "docs/how-to/factors.md": """
+for set in train dev test; do sed -E 's/[^ ]+/&|X/g' $set.en > $set.factors.en; done
+cp test.factors.en src.txt
+cgru prep words -s train.factors.en -t train.de --factors 2 --subwords none --quiet
+cp words/vocab.src.json vocab.word.json
+cp words/vocab.factor1.json vocab.pos.json
+cp words/vocab.trg.json vocab.de.json
+cgru train words -m factored.npz --dim-emb 6 --dim-factors 4 2 --dim-rnn 8 --quiet
+""",
+    "docs/how-to/fine-tuning.md": RUN + CODES + "cp -r data general; for side in en de; do "
+    "cp test.$side domain.test.$side; cp test.$side general.test.$side; done",
+    "docs/how-to/labels.md": TAGS,
+    "docs/how-to/language-models.md": LIST + "cp test.list list.txt",
+    "docs/how-to/shortlists.md": "echo 'der the 0.5' > lex.s2t; gzip -k lex.s2t",
+    "docs/old-scripts.md": "cp train.en train.bpe.en; cp train.de train.bpe.de; "
+    "echo '$MARIAN/marian-decoder -m model.npz -v src.yml trg.yml < src.txt' > an-old-script.sh; "
+    "chmod +x an-old-script.sh;" + MARIAN,
+    "docs/prepare.md": CODES + "for side in en de; do cp train.$side a.$side; "
+    "gzip -c test.$side > b.$side.gz; done; head -3 data/train.trg > out.trg",
+    "docs/score.md": LIST
+    + """
+cp test.list list.txt
+cgru train -t train.de train.en -v train.de.json train.en.json -m back.npz --quiet --dim-emb 6 --dim-rnn 8
+cp test.en dev.src; cp test.de dev.ref; cp test.list test.list2
+""",
+    "docs/server.md": EXAMPLE,
+    "docs/text.md": EXAMPLE + "cgru convert m.npz old-model.npz",
+    "docs/train.md": "cp -r data it; cp model.npz large.npz; cgru convert model.npz large.npz",
+    "docs/translate.md": MARIAN
+    + CODES
+    + "gzip -c test.en > src.txt.gz; gzip -c test.en > test_2016_flickr.en.gz",
+}
+
+
+def blocks(page: str) -> list[str]:
+    """The commands of a page without those whose output another test compares."""
+    text = (ROOT / page).read_text("utf-8")
+    if page == "docs/cheat-sheet.md":
+        return re.findall(r"`(cgru [^`]+)`", text)
+    return [
+        code
+        for sample, code in BLOCK.findall(text)
+        if not sample and not any(word in code for word in NOT_HERE)
+    ]
+
+
+PAGES = [
+    page
+    for page in (
+        "README.md",
+        *sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "docs").rglob("*.md")),
+    )
+    if blocks(page) and page not in ELSEWHERE
+]
+
+
+def free_port() -> str:
+    """A port that no program listens at, as text."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return str(listening.getsockname()[1])
+
+
+def run(code, folder):
+    environment = os.environ | {"PATH": prepared.path(), "PORT": free_port()}
+    script = f". {ROOT}/tests/support/page_commands.sh\nset -x\n{code}"
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=folder, env=environment, timeout=600, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    for name in ("recipes", "examples", "docs"):
+        (folder / name).symlink_to(ROOT / name)
+    run(TEXT, folder)
+    return folder
+
+
+@pytest.mark.parametrize("page", choice(PAGES))
+def test_the_commands_of_a_page_run(page, text, tmp_path):
+    folder = tmp_path / "here"
+    subprocess.run(["cp", "-a", text, folder], check=True)
+    code = "\n".join([BEFORE.get(page, ""), *blocks(page)])
+    for there, here in GPU.items():
+        code = code.replace(there, here)
+    run(code, folder)
