@@ -220,8 +220,8 @@ class OptimizationOptions(BatchOptions):
         number(0, 10, default=0.0),
     )
     lr_decay_strategy: DecayStrategy = decay_option(
-        "--lr-decay-strategy WHEN: when the learning rate decays: by epochs, by updates (batches), or "
-        "when validation has not improved (stalled); with epoch+batches and epoch+stalled, at "
+        "--lr-decay-strategy WHEN: when the learning rate decays: by epochs, by updates (batches), "
+        "or when validation has not improved (stalled); with epoch+batches and epoch+stalled, at "
         "every epoch once either condition is met",
         choice(*get_args(DecayStrategy), default="stalled"),
     )

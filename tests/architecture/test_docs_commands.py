@@ -76,7 +76,10 @@ BEFORE = {
     "docs/files.md": RUN
     + "cgru score -m model.npz -s src.txt -t trg.txt --word-top-k 2 -o teacher.npy",
     "docs/from-dl4mt.md": """
-for side in en de; do cp train.$side train.${side/de/fr}.tok; cp test.$side test.${side/de/fr}.tok; done
+for set in train test; do
+  cp $set.en $set.en.tok
+  cp $set.de $set.fr.tok
+done
 cp test.en src.tok
 cgru prep --vocabulary-only --compat dl4mt train.en.tok train.fr.tok
 cp train.en.tok.pkl en.pkl; cp train.fr.tok.pkl fr.pkl; cp fr.pkl lm.pkl
@@ -94,7 +97,8 @@ cgru convert model.npz model_session2.npz --to dl4mt
     + """
 for set in train test; do
   command python -c "import numpy, sys; numpy.save(sys.argv[1],
-      numpy.random.default_rng(1).normal(size=(len(open(sys.argv[2]).readlines()), 3)))" $set.npy $set.txt
+      numpy.random.default_rng(1).normal(size=(len(open(sys.argv[2]).readlines()), 3)))" \
+    $set.npy $set.txt
 done
 """,
     "docs/how-to/constraints.md": EXAMPLE
@@ -123,7 +127,8 @@ cgru train words -m factored.npz --dim-emb 6 --dim-factors 4 2 --dim-rnn 8 --qui
     "docs/score.md": LIST
     + """
 cp test.list list.txt
-cgru train -t train.de train.en -v train.de.json train.en.json -m back.npz --quiet --dim-emb 6 --dim-rnn 8
+cgru train -t train.de train.en -v train.de.json train.en.json -m back.npz --quiet \
+  --dim-emb 6 --dim-rnn 8
 cp test.en dev.src; cp test.de dev.ref; cp test.list test.list2
 """,
     "docs/server.md": EXAMPLE,
@@ -180,6 +185,13 @@ def text(tmp_path_factory):
         (folder / name).symlink_to(ROOT / name)
     run(TEXT, folder)
     return folder
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_shell_can_read_the_commands_of_a_page(page):
+    code = "\n".join([BEFORE.get(page, ""), *blocks(page)])
+    done = subprocess.run(["bash", "-n"], input=code, capture_output=True, encoding="utf-8")
+    assert not done.stderr
 
 
 @pytest.mark.parametrize("page", choice(PAGES))

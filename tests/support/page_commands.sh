@@ -44,6 +44,12 @@ tail() {  # does not follow
   command tail "$@"
 }
 
+eval() {  # no bash: zsh's completion
+  case "$*" in
+    '#compdef'*) ;;
+    *) builtin eval "$@" ;;
+  esac
+}
 source() { cat > /dev/null; }  # fish reads its standard input
 python() { [ "${2-}" = http.server ] || command python "$@"; }
 pip() { :; }
