@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 from ...errors import reading
@@ -34,6 +35,7 @@ _MEASURED = {
     "valid": ("validation", "metric", "value"),
 }
 Curve = list[tuple[int, float]]  # update and value
+_SMOOTHED = 20  # points from which on the costs of training are smoothed
 
 
 def draw(records: Path, model: Path) -> None:
@@ -58,7 +60,11 @@ def draw(records: Path, model: Path) -> None:
             for label, curve in lines.items():
                 marker = "o" if len(curve) < 40 else None
                 updates, values = zip(*curve, strict=True)
-                axis.plot(updates, values, label=label, color=_COLOURS[label], marker=marker)
+                colour = _COLOURS[label]
+                if label == "training" and len(curve) >= _SMOOTHED:
+                    axis.plot(updates, values, color=colour, alpha=0.25)
+                    values, marker = tuple(smoothed(values)), None
+                axis.plot(updates, values, label=label, color=colour, marker=marker)
             if "validation" in lines:
                 choose = min if LOWER_IS_BETTER[measure] else max
                 best = choose(lines["validation"], key=lambda point: point[1])
@@ -83,9 +89,22 @@ def curves(records: Path) -> dict[str, dict[str, Curve]]:
             entry = json.loads(line)
             label, name, number = _MEASURED[entry["type"]]
             update, measure, value = entry["update"], entry[name], entry[number]
+            if "cost_per_word" in entry:
+                measure, value = "ce-mean-words", entry["cost_per_word"]
             known = measure in _TITLES and type(update) is int
         except (ValueError, KeyError, TypeError):
             continue
         if known and isinstance(value, (int, float)):
             panels[measure].setdefault(label, []).append((update, value))
     return {measure: panels[measure] for measure in _TITLES if measure in panels}
+
+
+def smoothed(values: Sequence[float]) -> list[float]:
+    """The mean of each value and its neighbours: 5 % of all values, equally many on either side."""
+    most = max(1, len(values) // 40)
+    means = []
+    for place in range(len(values)):
+        reach = min(most, place, len(values) - 1 - place)
+        near = values[place - reach : place + reach + 1]
+        means.append(sum(near) / len(near))
+    return means

@@ -52,6 +52,8 @@ class Reporter:
         cost, values = interval.mean_cost(kind), {"words_per_second": interval.words_per_second}
         values |= {"gradient_norm": interval.norm, "learning_rate": rate}
         of_costs = {"cost_type": kind, "cost": cost, "seconds": interval.seconds}
+        if kind == "cross-entropy":  # which depends on the lengths of sentences
+            of_costs["cost_per_word"] = interval.mean_cost("ce-mean-words")
         self.log.record("train", progress, **of_costs, **values)
         if self._board:
             named = {f"train/{name.replace('_', ' ')}": value for name, value in values.items()}

@@ -45,6 +45,21 @@ def test_curves(tmp_path):
     assert list(found) == ["cross-entropy", "bleu"]
 
 
+def test_costs_are_drawn_per_word(tmp_path):
+    records = write(tmp_path / "r", train(1, 50.0) | {"cost_per_word": 5.0}, valid(1, 40.0))
+    assert curves.curves(records) == {
+        "cross-entropy": {"validation": [(1, 40.0)]},
+        "ce-mean-words": {"training": [(1, 5.0)]},
+    }
+
+
+def test_smoothing_keeps_a_line_and_removes_a_zigzag():
+    line = [float(n) for n in range(100)]
+    assert curves.smoothed(line) == pytest.approx(line)
+    zigzag = curves.smoothed([(-1.0) ** n for n in range(100)])
+    assert max(map(abs, zigzag[2:-2])) == pytest.approx(1 / 5)
+
+
 def test_the_risk_of_minimum_risk_training_has_a_curve(tmp_path):
     records = write(tmp_path / "r", train(1, 0.9, "risk"), valid(1, 3.0, ["bleu"]))
     assert curves.curves(records) == {"risk": {"training": [(1, 0.9)]}}

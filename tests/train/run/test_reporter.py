@@ -85,6 +85,7 @@ def test_training(report, cost_type, cost):
             "cost_type": cost_type,
             "cost": cost,
             "seconds": 0.5,
+            **({"cost_per_word": 3.0} if cost_type == "cross-entropy" else {}),
             "words_per_second": 20.0,
             "gradient_norm": 1.5,
             "learning_rate": 1e-3,
