@@ -68,7 +68,7 @@ def _handle(content: bytes, place: int) -> tuple[int, int, int]:
 
 
 def read_varint(content: bytes, place: int) -> tuple[int, int]:
-    """A whole number of seven bits a byte, lowest first, and where it ends."""
+    """Read an integer of seven bits per byte, lowest first; also returns where it ends."""
     value = shift = 0
     while True:
         byte = content[place]

@@ -110,7 +110,7 @@ def _fields(content: mmap.mmap, place: int, end: int) -> Iterator[tuple[int, Any
 
 
 def _varint(content: mmap.mmap, place: int) -> tuple[int, int]:
-    """The integer at a place, seven bits in each byte, and the place behind it."""
+    """The integer at a place, seven bits in each byte, and the place after it."""
     value = 0
     for shift in range(0, 64, 7):
         byte = content[place]

@@ -87,7 +87,9 @@ def _from_json(value: object) -> np.ndarray:
     array = msgspec.convert(value, _Array)
     dtype, shape = np.dtype(array["dtype"]), tuple(array["shape"])
     if dtype.kind not in "fiu" or math.prod(shape) > LARGEST_INERT:
-        raise ValueError(f"an array of {dtype} of shape {shape}, which is not computed with")
+        raise ValueError(
+            f"an array of {dtype} of shape {shape}, which the computation does not use"
+        )
     return np.array(array["data"], dtype=dtype).reshape(shape)
 
 

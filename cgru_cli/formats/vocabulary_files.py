@@ -156,7 +156,7 @@ def _read_json(text: str, path: str) -> dict[str, Any]:
         ) from None
     except (ValueError, RecursionError):
         # numbers of thousands of digits, or endlessly nested brackets
-        raise CgruError(f"{path}: not a vocabulary (absurd JSON)") from None
+        raise CgruError(f"{path}: not a vocabulary (invalid JSON)") from None
 
 
 def _read_text(text: str, path: str) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Text exactly as yaml-cpp 0.6, the YAML library of Marian, writes it.
+"""Writes YAML exactly like yaml-cpp 0.6, Marian's YAML library.
 
 A scalar that can be read back is plain, any other is in double quotes. Two bugs of the
 library are reproduced: U+007F, U+07FF and U+FFFF take one more byte than in UTF-8, and bytes that

@@ -55,7 +55,7 @@ class Layout(ABC):
     prints_costs: ClassVar[bool] = False  # negative log-probabilities
     appends_scores: ClassVar[bool] = False  # to the lines of an n-best list; else adds features
 
-    # -- what differs between programs -------------------------------------------------------------
+    # -- different between programs ------------------------------------------------------------
 
     @abstractmethod
     def list_fields(self, hypothesis: Hypothesis) -> str:
@@ -106,7 +106,7 @@ class Layout(ABC):
         """A right-to-left model's hypothesis in the order in which it is printed."""
         return hypothesis.reversed()
 
-    # -- what all programs share -------------------------------------------------------------------
+    # -- the same for all programs ----------------------------------------------------------------
 
     def render(
         self, line_number: int, source: Sequence[str], hypotheses: Sequence[Hypothesis]

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Run a training for a number of CPU minutes, and find the model that it had at a point.
+"""Run a training for a number of CPU minutes, and find the model it had saved by a given minute.
 
     budget.py run CLOCK MINUTES COMMAND...         run, and write the CPU minutes into CLOCK
     budget.py pick CLOCK MINUTES MODEL...          the newest model at MINUTES, and its own minutes
 
-CPU minutes are those of the command and the processes that it starts, from its start; other load on
-the machine lengthens the clock's time only. A command that runs again adds to its CLOCK. CLOCK has
+CPU minutes count the command and the processes it starts; other load on the machine lengthens only
+the wall-clock time. A command that runs again adds to its CLOCK. CLOCK has
 two columns: seconds since 1970 and CPU minutes. Needs /proc (Linux).
 """
 

@@ -6,8 +6,8 @@
 A CLONE is a git repository of Microsoft's documentation in another language, for example of
 MicrosoftDocs/Dynamics-365-Operations.de-de. The pages of its side-by-side branch hold each sentence
 in both languages; those that people translated (`ms.translationtype: HT`) are used. PAIRS gets the
-sentences as plain text, MARKUP those whose source has inline mark-up, as it was. On each line:
-repository, file, source and target, between tabs.
+sentences as plain text, MARKUP those whose source has inline mark-up, as it was. Each line has
+repository, file, source and target, separated by tabs.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def plain(text: str) -> str:
 
 
 def usable(source: str, target: str) -> bool:
-    """Whether a pair is of 3 to 60 words a side, differs, and no side is 2.5 times the other."""
+    """Whether sides of 3 to 60 words differ, and neither is 2.5 times as long as the other."""
     lengths = len(source.split()), len(target.split())
     return (
         min(lengths) >= 3
@@ -83,7 +83,7 @@ def usable(source: str, target: str) -> bool:
 
 
 def repository(clone: Path) -> str:
-    """OWNER/NAME of where a clone comes from, or else the name of its folder."""
+    """OWNER/NAME of a clone's origin, or the name of its folder."""
     try:
         url = _output(["git", "-C", str(clone), "remote", "get-url", "origin"], clone).decode()
     except CgruError:

@@ -19,7 +19,7 @@ class Pair(NamedTuple):
 
 
 def read(path: str | Path) -> Iterator[Pair]:
-    """The pairs of a file, in its order. Raises CgruError if a line has not four fields."""
+    """The pairs of a file, in its order. Raises CgruError if a line does not have four fields."""
     with reading(path), gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
         for number, line in enumerate(file, 1):
             fields = line.rstrip("\n").split("\t")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Translate a text with one thread, and print how fast: speed.py NAME MODEL TEXT OUTPUT [options]
+"""Translate a text with one thread, and print the speed: speed.py NAME MODEL TEXT OUTPUT [options]
 
-The line that is printed has, between tabs: NAME, the size of the model's file in MB, source words
-a second of CPU time, CPU milliseconds a line, and the median time of one line that is translated
-by itself (milliseconds). The first batch, which compiles the search, is not counted.
+It prints a line of these fields, separated by tabs: NAME, the size of the model's file in MB,
+source words a second of CPU time, CPU milliseconds a line, and the median time of one line that is
+translated by itself (milliseconds). The first batch, which compiles the search, is not counted.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from pairs import write_lines
 
 from cgru_cli import Translator
 
-ALONE = 100  # lines translated by themselves
+ALONE = 100  # lines translated one at a time
 
 
 def main() -> int:

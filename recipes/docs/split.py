@@ -41,7 +41,7 @@ def general(folder: Path, name: str, languages: Sequence[str]) -> list[Pair]:
 
 
 def same(text: str) -> str:
-    """What two lines have in common that count as the same."""
+    """The key by which two lines count as the same."""
     return " ".join(text.casefold().split())
 
 
@@ -54,7 +54,7 @@ def drawn(pairs: list[Pair], size: int, seed: int) -> list[Pair]:
 
 
 def make(options: argparse.Namespace) -> None:
-    """Write all sets, and print their sizes and what was left out."""
+    """Write all sets, and print their sizes and the numbers of dropped pairs."""
     languages, seed = (options.source, options.target), options.seed
     documents = list(read(options.pairs))
     sets = {

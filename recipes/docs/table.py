@@ -10,7 +10,7 @@ NOISES = ("caps", "typos", "no-stop", "joined")
 
 
 def scored(path: Path) -> str:
-    """BLEU and chrF of a file of sacreBLEU, with half the width of their 95 % intervals."""
+    """Read BLEU and chrF from sacreBLEU's output, with half the width of their 95 % intervals."""
     if not path.exists():
         return " | "
     cells = []

@@ -1,7 +1,7 @@
 """The cells of deep models in NumPy: units with and without an input, norms, weight norm.
 
 It continues `equations.py`; `deep_equations.py` builds whole models of these cells. Everything is
-computed in float64 from the description in docs/equations.md, without a line of the package. Names
+computed in float64 from the description in docs/equations.md, without code of the package. Names
 of arrays and letters of shapes are those of `equations.py`.
 """
 
@@ -226,7 +226,7 @@ class Cells:
         return state
 
     def zeros(self, cell):
-        """The state before anything is read."""
+        """The initial state, before the first word."""
         simple = cell.unit in SIMPLE
         sized = self.vector(cell.b.format("f")) if simple else self.arrays[cell.U.format("")]
         zero = np.zeros(len(sized))

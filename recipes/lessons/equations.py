@@ -109,7 +109,7 @@ def output(a, t):
     return softmax(t @ W_o + a["ff_logit_b"])
 
 
-# -- types of models: what is kept of the source, the first state, and one step --------------------
+# -- types of models: memory of the source, the first state, and one step --------------------
 # A step takes the state before, y = E[y_{j-1}] (zeros at the first word) and what is kept of the
 # source; it returns the probabilities of the next word (V,), the new state, and alpha_j if any.
 
@@ -141,7 +141,7 @@ def rnnsearch_step(a, s, y, h):
 
 
 def encdec_begin(a, ids):
-    """The encoder's last state C (D,) is all that is kept of the source."""
+    """The decoder sees only the encoder's last state C (D,)."""
     C = read(a, "encoder", ids)[-1]
     return C, first_state(a, C)
 
@@ -153,7 +153,7 @@ def encdec_step(a, s, y, C):
 
 
 def seq2seq_begin(a, ids):
-    """The decoder continues from the encoder's last state; nothing else is kept."""
+    """The decoder continues from the encoder's last state and sees nothing else of the source."""
     return "decoder", read(a, "encoder", ids)[-1]
 
 

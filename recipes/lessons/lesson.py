@@ -1,4 +1,4 @@
-"""What the lessons share: numbers in words, a new model of them, and its training.
+"""The code that the lessons share: numbers in words, a new model of them, and its training.
 
 Numbers in words are a small language that everybody can check: "three hundred and forty two" is
 "drei hundert zwei und vierzig", where German says the two before the forty.
@@ -43,7 +43,7 @@ def english(n: int) -> list[str]:
 def german(n: int, last: bool = True) -> list[str]:
     """The parts of 0 to 999,999: 342 is `drei hundert zwei und vierzig`.
 
-    last: whether nothing comes behind, where one is `eins` and not `ein`.
+    last: whether nothing follows, so that one is `eins` instead of `ein`.
     """
     thousands, rest = divmod(n, 1000)
     if thousands:
@@ -58,7 +58,7 @@ def german(n: int, last: bool = True) -> list[str]:
 
 
 def vocabulary(lines: Iterable[Sequence[str]]) -> Vocabulary:
-    """The words of some lines, behind EOS (0), which ends a line, and UNK (1)."""
+    """The words of some lines, after EOS (0), which ends a line, and UNK (1)."""
     words = sorted({word for line in lines for word in line})
     return Vocabulary({word: i for i, word in enumerate(["eos", "UNK", *words])})
 
@@ -102,10 +102,10 @@ def train(
     seed: int = 1,
     counted: np.ndarray | None = None,
 ) -> tuple[LoadedModel, list[float]]:
-    """The trained model, and what each update's batch cost before it, in nats per word.
+    """Train a model; returns it, and each batch's cost before its update, in nats per word.
 
-    Each batch is drawn at random; Adam, gradients clipped to norm 1. counted: how much each target
-    word's cost counts, (lines, words of the longest and EOS); if not given all alike.
+    Each batch is drawn at random; Adam, gradients clipped to norm 1. counted: the weight of each
+    target word's cost, (lines, words of the longest line and EOS); equal weights by default.
     """
     model, begin, update = _training(loaded.model.structure, rate)
     begin(loaded.model.arrays)
@@ -123,9 +123,9 @@ def train(
 
 @functools.cache
 def _training(structure: Structure, rate: float) -> tuple[RecurrentModel, Callable, Callable]:
-    """A model, what begins its training anew from arrays, and an update.
+    """A model, a function that restarts its training from arrays, and an update.
 
-    TensorFlow traces the update once for all models that are made alike.
+    TensorFlow traces the update once for all models of the same kind.
     """
     import keras
     import tensorflow as tf

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run the lessons and store each with what it prints and draws.
+"""Run the lessons and store each with its output.
 
 python recipes/lessons/run.py [recipes/lessons/1-ngrams.ipynb ...]
 """
@@ -24,8 +24,8 @@ with quick_import():  # in half the time
 def run(lessons: Sequence[Path]) -> list[nbformat.NotebookNode]:
     """The lessons with their outputs. Raises CellExecutionError where a cell fails.
 
-    They run in one kernel, as TensorFlow takes longer to start than a lesson to run; each begins
-    with no names of the lesson before.
+    They run in one kernel, as TensorFlow takes longer to start than a lesson to run; each starts
+    without the names of the previous one.
     """
     notebooks = [nbformat.read(lesson, as_version=4) for lesson in lessons]
     together = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(FIRST)])

@@ -4,8 +4,8 @@
     lines.py FOLDER RAN FAILED
 
 RAN has a line `path:number` for every command that started, FAILED a line of text for every command
-that failed. Counted are the commands of the scripts: a command on several lines is one, comments
-and words such as `fi` are none. The exit code is 1 if a command failed.
+that failed. The commands of the scripts are counted: a command on several lines counts once,
+comments and words such as `fi` do not count. The exit code is 1 if a command failed.
 """
 
 import os

@@ -35,7 +35,7 @@ def lines_of(path: str) -> list[str]:
 
 
 def each_line(change: Callable[[str], str]) -> None:
-    """Write every line of standard input, changed."""
+    """Write every line of standard input after a change."""
     sys.stdin.reconfigure(encoding="utf-8", newline="\n")
     sys.stdout.reconfigure(encoding="utf-8")
     for line in sys.stdin:

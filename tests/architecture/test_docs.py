@@ -79,7 +79,7 @@ def test_every_page_is_reached_from_the_index():
 
 def _links(page: Path) -> Iterator[tuple[Path, str]]:
     """The files that a page links to, and the headings in them."""
-    text = re.sub(r"`[^`\n]+`", "", _prose(page))  # code is no link
+    text = re.sub(r"`[^`\n]+`", "", _prose(page))  # code does not count as a link
     for link in re.findall(r"\]\(([^)\s]+)\)", text):
         if not re.match(r"\w+:", link):
             path, _, heading = link.partition("#")

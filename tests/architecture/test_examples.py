@@ -1,4 +1,4 @@
-"""The example models: their card says what they give."""
+"""The example models: their model card states their scores."""
 
 import re
 

@@ -22,7 +22,7 @@ LIMITS = {
         f"{array_files.MOST_EXPANDED} bytes", mebibytes(array_files.ALWAYS_ALLOWED),
     ),
     "arrays of a model file": (f"{array_files.MOST_ARRAYS:,}",),
-    "an array that is not computed with": (
+    "an array that the computation does not use": (
         f"{own_configuration.LARGEST_INERT:,}", f"{own_configuration.MOST_INERT} of",
     ),
     "JSON beside a model, pickled options": (mebibytes(structured_files.LARGEST_CONFIGURATION),),

@@ -1,4 +1,4 @@
-"""Command lines of other programs that people really run, and every short option of each."""
+"""Real command lines of other programs, and every short option of each."""
 
 import itertools
 import json
@@ -16,14 +16,14 @@ from cgru_cli.options.train import TrainOptions
 COMMANDS = ("train", "translate", "score")  # old programs have options for them
 
 LEGACY = SHARED / "legacy/commands/commands.jsonl"
-# Which program and command each of the old ones is.
+# The program and the command of each old name.
 MEANT = {
     "marian": ("marian", "train"), "marian-decoder": ("marian", "translate"),
     "marian-scorer": ("marian", "score"), "amun": ("amun", "translate"),
     "nematus/train.py": ("nematus", "train"), "nematus/translate.py": ("nematus-tf", "translate"),
     "dl4mt/translate.py": ("dl4mt", "translate"),
 }  # fmt: skip
-# What these command lines ask for that there is not here, by the words of the message.
+# Features that these command lines ask for and cgru lacks, by the words of the message.
 NOT_HERE = (
     "--tsv: one file is expected", "--factors-combine",
     "--input text.src text.mt",
@@ -74,7 +74,7 @@ SHORT = [
 ]
 
 
-# Of each short option that has an effect what is typed, and what it comes to.
+# For each short option with an effect, an example and its meaning in cgru.
 _NEMATUS = {
     "-m": ("x y", {"model": ("x", "y")}), "-o": ("x", {"output": "x"}),
     "-n": ("0.3", {"normalize": 0.3}), "-b": ("7", {"mini_batch": 7}),
@@ -162,7 +162,7 @@ def test_every_short_option_means_what_its_program_means(program, command, row, 
         assert options.model_is
 
 
-# As the parsers of the programs have them; `-h` alone has no row in those of argparse.
+# As in the programs' parsers; `-h` alone has no row in those of argparse.
 OF_THE_PROGRAMS = {
     ("nematus", "translate"): "-m -o -n -v -i -k -b -p -dl -c -a -wp -sg -mr",
     ("nematus", "score"): "-m -o -n -v -p -b -s -t -i -w",
@@ -234,7 +234,7 @@ def test_without_a_dev_set_nothing_is_validated(program, tmp_path, monkeypatch):
 
 
 def test_an_alias_gives_way_to_what_is_given_itself():
-    """Marian's --best-deep stands for options, each of which may be given beside it."""
+    """Marian's --best-deep stands for several options; each may also be given explicitly."""
     for line in ("--best-deep --mini-batch 8 --dec-depth 2", "--mini-batch 8 --dec-depth 2 "
                  "--best-deep"):  # fmt: skip
         texts = "-t a b -v c d"
@@ -385,7 +385,7 @@ def test_earlier_sessions_of_dl4mt_have_cells_of_one_transition(kind):
 
 
 def test_models_by_the_names_that_nematus_on_tensorflow_gives_them(tmp_path):
-    """A model that is trained under its options lies in MODEL.npz and what goes with it."""
+    """A trained model is in MODEL.npz and the files beside it."""
     asked = [tmp_path / "model", tmp_path / "model.best-valid-script", tmp_path / "other"]
     for name in ("model.npz", "model.npz.best-translation.npz", "other.index"):
         (tmp_path / name).touch()
@@ -419,7 +419,7 @@ def test_what_is_no_number_is_an_error_of_its_own_option(program, arguments, nam
 
 
 def test_a_prior_model_is_begun_from_as_a_pretrained_one_is():
-    """Nematus' test_train_mapl2_loss.sh: nothing of the defaults describes another model."""
+    """Nematus' test_train_mapl2_loss.sh: the defaults describe the same model."""
     given = "--compat nematus -t a b -v c d -m m.npz --map_decay_c 0.0001 --prior_model p.npz"
     options = parsed("train", *given.split())
     own = TrainOptions()

@@ -92,7 +92,7 @@ def test_what_cannot_be_honoured_or_understood_is_an_error(configured, text, not
 
 
 def test_a_file_of_the_server_counts_eos(tmp_path):
-    """As in a file of the decoder, whose options it may have beside the server's."""
+    """As in a decoder's file, which may also have options of the server."""
     path = tmp_path / "server.yml"
     path.write_text("models: [m.npz]\nport: 8000\nmax-length: 7\nmax-length-crop: true\n")
     options = parsed("serve", "-c", path)
@@ -113,7 +113,7 @@ def test_the_scorer_crops_where_marians_does():
 
 
 def test_the_file_that_marian_writes_of_a_training(tmp_path):
-    """It holds every option; the training is Marian's then, as with --compat marian."""
+    """The file holds every option, so training is Marian's, as with --compat marian."""
     path = tmp_path / "model.npz.yml"
     path.write_text(
         "authors: false\ncite: false\nbuild-info: ''\nversion: v1.12.0\nworkspace: 2048\n"

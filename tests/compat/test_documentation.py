@@ -1,4 +1,4 @@
-"""The tables of the documentation say what becomes of every option of the other programs."""
+"""The tables of the documentation have every option of the other programs and its treatment."""
 
 import re
 
@@ -40,7 +40,7 @@ def test_what_becomes_of_an_option_without_counterpart(program, command):
     rows = {row.flags: row for row in table(program, command).rows}
     for entry in documented(program, command, OPTIONS[command]):
         row = rows[entry.flags]
-        own = isinstance(row.meaning, Option)  # the others' rows say it themselves
+        own = isinstance(row.meaning, Option)  # the other rows state it themselves
         if not own or not entry.kind:
             continue
         values = [] if row.takes is Takes.SWITCH else [VALUES.get(entry.flags[0], "2")]

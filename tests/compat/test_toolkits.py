@@ -1,4 +1,4 @@
-"""Options of other toolkits: an error with cgru's name of the same."""
+"""Options of other toolkits: an error that names cgru's option of the same meaning."""
 
 import pytest
 from click.testing import CliRunner

@@ -32,8 +32,8 @@ NATIVE = {
     "train --dropout-src 0.1": {"dropout_source": 0.1},
     "train --sentencepiece-options --model_type=bpe": {"sentencepiece_options": "--model_type=bpe"},
 }
-# command line: its program, what is said of it without --compat, the options that it changes with
-# --compat, and what is said then of options without effect
+# command line: its program, the message without --compat, the options that it changes with
+# --compat, and the note on options without effect
 OTHERS = {
     "translate -p 5": (
         "nematus", "-p is Nematus': it has no effect here (one process uses all processors)", {},
@@ -159,7 +159,9 @@ def test_secondary_names_need_no_compat(line):
 def test_with_compat_an_option_has_the_effect_of_its_program(line):
     program, _, expected, note = OTHERS[line]
     changed, noted = changes(line, "--compat", program)
-    if line.endswith(("--best-deep", "--reload x.npz")):  # which change what follows from them too
+    if line.endswith(
+        ("--best-deep", "--reload x.npz")
+    ):  # which also change the options that depend on them
         changed = {name: value for name, value in changed.items() if name in expected}
     assert changed == expected
     assert noted == "" if not note else noted.startswith(f"without effect here: {note}")
@@ -205,7 +207,7 @@ LINES = ["translate -m m.npz -k 5 --n-best", "train d -m m --dim-emb 5 -c native
 
 @pytest.mark.parametrize("line", LINES)
 def test_a_native_line_imports_nothing_of_compat(line, tmp_path):
-    """From the words to the plan: the modules that decide what the options mean are imported."""
+    """From the command line to the plan: the modules that interpret the options are imported."""
     (tmp_path / "native.yml").write_text("mini-batch: 5\n")
     command = line.split()[0]
     script = (

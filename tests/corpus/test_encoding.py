@@ -205,7 +205,7 @@ def test_warning_of_words_counted_from_one(tmp_path, capsys):
 
 
 def test_cache_depends_on_all_files(tmp_path):
-    """Any change encodes again; without one nothing is read."""
+    """Any change leads to a new encoding; without a change nothing is read."""
     given_first = (["5 6", "7"], ["1", "2"], ["0-0", "0-0"], ["1", "2"])
     first = encode(tmp_path, *given_first)
     manifest = tmp_path / "cache" / MANIFEST

@@ -1,4 +1,4 @@
-"""Files that are read together, and tab-separated fields in place of files."""
+"""Files that are read together, and tab-separated fields instead of files."""
 
 import pytest
 from hypothesis import given

@@ -169,9 +169,9 @@ def _doubled(levels):
     "data",
     [
         b"]" * 5000 + b"a" * 4999 + b".",
-        b")" + b"\x85" * 50_000 + b".",  # deep, yet never more than one value on the stack
+        b")" + b"\x85" * 50_000 + b".",  # deep, but never more than one value on the stack
         b"]q\x00h\x00a.",  # holds itself
-        _doubled(60),  # 2**60 items for whoever walks through them
+        _doubled(60),  # 2**60 items for a program that walks through them
         b"X\xff\xff\xff\xffabc.",
         b"\x8d" + struct.pack("<Q", 1 << 62) + b"abc.",
         b"\x8e" + struct.pack("<Q", 1 << 40) + b"abc.",

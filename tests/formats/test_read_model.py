@@ -1,4 +1,4 @@
-"""Damaged models, unusual arrays and files that are no models: an error of one line, or a model."""
+"""Damaged models, unusual arrays and files that are not models: a one-line error, or a model."""
 
 import io
 import json
@@ -216,7 +216,7 @@ def test_pickled_code_in_an_array_does_not_run(tmp_path, arrays, name):
     else:
         read(path)
     assert not (tmp_path / "trace").exists()
-    np.load(path, allow_pickle=True)[name]  # the trap is one
+    np.load(path, allow_pickle=True)[name]  # the trap is an example
     assert (tmp_path / "trace").exists()
 
 

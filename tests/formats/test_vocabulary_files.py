@@ -1,4 +1,4 @@
-"""Vocabularies of every format, and what is not a vocabulary."""
+"""Vocabularies of every format, and files that are not vocabularies."""
 
 import collections
 import gzip
@@ -276,7 +276,7 @@ def test_corrupt_vocabulary_is_written_as_it_was(tmp_path):
         ({"</s>": 0, "<unk>": 1}, False),
         ({"</s>": 0, "<GO>": 1, "<unk>": 2}, False),
         (new_style("a"), True),
-        ({"UNK": 1, "a": 2, "eos": 3}, False),  # Marian takes the unused id 0 for EOS
+        ({"UNK": 1, "a": 2, "eos": 3}, False),  # Marian uses the free id 0 for EOS
         ({"eos": 0, "UNK": 1, "</s>": 7}, False),
         ({"eos": 0, "a": 1, "UNK": 2}, True),
         ({"<s>": 0, "</s>": 0, "UNK": 1}, True),
@@ -319,7 +319,7 @@ def test_written_files_follow_the_umask(tmp_path):
     assert (tmp_path / "v.json").stat().st_mode & 0o777 == 0o644
 
 
-# What is not a vocabulary.
+# Files that are not vocabularies.
 
 
 @pytest.mark.parametrize(
@@ -342,7 +342,7 @@ def test_written_files_follow_the_umask(tmp_path):
         ('{"eos": 0, "a": 0}', "id 0 is given to both 'eos' and 'a'"),
         ('{"eos": 0, "a": 5, "a": 6}', "the word 'a' appears twice"),
         ('{"eos": 0, "\\ud800": 5}', "not valid Unicode"),
-        ('{"eos": ' + "9" * 5000 + "}", "absurd JSON"),
+        ('{"eos": ' + "9" * 5000 + "}", "invalid JSON"),
         ('{"a": ' * 100_000, "JSON"),
         ("[" * 100_000, "not a vocabulary"),
         ('{"<unk>": 0, "</s>": 1}', "'</s>' has id 1; the end of sentence must have id 0"),

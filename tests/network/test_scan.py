@@ -155,9 +155,7 @@ def loss(structure, arrays, batch, dropped, differentiable):
 
 
 def gradients(structure, arrays, batch, dropped, differentiable, jit=None, traced=False):
-    """Loss and gradients; operation by operation where not said otherwise, as tracing would take
-    most of the time.
-    """
+    """Loss and gradients; eagerly by default, because tracing would take most of the time."""
 
     def compute():
         with tf.GradientTape() as tape:
@@ -202,7 +200,8 @@ def without_the_scan(structure):
     return batch, arrays, dropped, found
 
 
-# Where dropout comes to other places; what only changes a layer is the same with it and without.
+# Structures in which dropout applies in other places; changes of a single layer behave the same
+# with and without it.
 DROPPED = ["plain", "one embedding", "factors", "deep, Nematus-TF", "cgru of SRUs, one cell"]
 TRACED = ["plain", "deep cgru of LSTMs"]
 

@@ -19,7 +19,7 @@ from cgru_cli.translate import job
 
 
 def completed(*words):
-    """The kind and the value of each completion of the last word of a line, by bash."""
+    """The kind and the value of each completion of a line's last word, by bash."""
     *given, last = words
     complete = BashComplete(main, {}, "cgru", "_CGRU_COMPLETE")
     return [(item.type, item.value) for item in complete.get_completions(list(given), last)]
@@ -178,7 +178,7 @@ def test_a_reader_that_has_gone_is_no_error():
 
 @pytest.fixture(scope="module")
 def places(tmp_path_factory):
-    """What commands that only print are about."""
+    """The objects of commands that only print."""
     folder = tmp_path_factory.mktemp("places")
     data, new = runs.prepared(folder / "data"), folder / "new.npz"
     return {"MODEL": write_model(folder), "DATA": data, "NEW": new}

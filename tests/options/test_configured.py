@@ -1,4 +1,4 @@
-"""Configuration files of every command: what is dumped of them, paths with variables, folders."""
+"""Configuration files of every command: dumps, paths with variables, folders."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from command_lines import parsed
 
 from cgru_cli.cli import main
 
-# A command line of each command, and what of it `--dump-config minimal` shows.
+# A command line of each command, and the options that `--dump-config minimal` shows of it.
 LINES = {
     "convert": ("IN OUT --to dl4mt", {"to": "dl4mt"}),
     "prep": ("OUT -s a -t b --seed 5", {"source": ["a"], "target": ["b"], "seed": 5}),
@@ -30,7 +30,7 @@ def dumped(command, *arguments):
 @pytest.mark.parametrize("command", LINES)
 def test_every_command_dumps_what_was_given_and_all_that_is_in_force(command):
     line, given = LINES[command]
-    for form in ("minimal", "expand"):  # without --compat nothing stands for anything else
+    for form in ("minimal", "expand"):  # without --compat no option stands for another
         assert dumped(command, *line.split(), "--dump-config", form) == given
     full = dumped(command, *line.split(), "--dump-config")
     assert full.items() >= given.items() and len(full) > 2 * len(given)

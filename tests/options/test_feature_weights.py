@@ -1,4 +1,4 @@
-"""Weights in options and files, and what they are matched with."""
+"""Weights in options and files, and the features that they match."""
 
 import json
 import math

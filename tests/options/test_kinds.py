@@ -1,4 +1,4 @@
-"""What the values of options may be."""
+"""Valid values of options."""
 
 import math
 

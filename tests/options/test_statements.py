@@ -153,7 +153,8 @@ def test_values_that_nothing_could_compute_with(line, tmp_path, monkeypatch):
     assert {"-n": "--normalize", "-k": "--beam-size"}.get(option, option) in refused(*line.split())
 
 
-# --- what options need and exclude --------------------------------------------------------------
+# --- options that need or exclude others
+# --------------------------------------------------------------
 
 NEEDING = [stated for stated in ALL if stated[2].needs]
 EXCLUDING = [stated for stated in ALL if stated[2].excludes]

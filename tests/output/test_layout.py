@@ -57,7 +57,7 @@ def words(text):
 
 
 def same(written, path):
-    """Check that text is a file's; fails at the first wrong line."""
+    """Check that text equals a file's content; fails at the first wrong line."""
     expected = path.read_text("utf-8")
     if written != expected:
         pairs = itertools.zip_longest(written.split("\n"), expected.split("\n"))

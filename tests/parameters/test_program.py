@@ -44,7 +44,7 @@ def test_every_dialect_has_a_program(dialect, program):
 
 def test_limits():
     assert marian_limit(10) == 30
-    assert marian_limit(3, 1.5) == 5  # the first step at or past 4.5
+    assert marian_limit(3, 1.5) == 5  # the first step at or after 4.5
     assert marian_limit(1, 0.1) == 1
     assert PROGRAMS["nematus"].limit(3) == PROGRAMS["nematus"].limit(500) == 200
     assert (PROGRAMS["nmtpy"].limit(3), PROGRAMS["nmtpy"].limit(100)) == (100, 300)

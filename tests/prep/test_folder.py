@@ -1,4 +1,4 @@
-"""The folder of `cgru prep`: interrupted runs resume, and files of others are not replaced."""
+"""The folder of `cgru prep`: interrupted runs resume, and foreign files are not replaced."""
 
 import json
 import os

@@ -109,7 +109,7 @@ def test_dl4mt_pickle_is_that_of_python_2(name):
 
 
 def by_build_dictionary(path):
-    """What Python 3's build_dictionary.py of Nematus does, with NumPy's own order of equals.
+    """Nematus' build_dictionary.py under Python 3, with NumPy's own order of equal values.
 
     16-bit keys: NumPy's vector instructions sort indices of wider ones only.
     """

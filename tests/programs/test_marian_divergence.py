@@ -1,4 +1,4 @@
-"""--throw-on-divergence: Marian (pymarian) and we stop at the same update, by the same averages."""
+"""--throw-on-divergence: Marian (pymarian) and cgru stop at the same update."""
 
 import re
 import subprocess
@@ -8,7 +8,7 @@ import runs
 import yaml
 from whole_scripts import PYMARIAN
 
-EASY = 60  # pairs that are learnt before others come, six to an update
+EASY = 60  # pairs that are learned before others appear, six per update
 FIXED = (
     "--type s2s --enc-cell tanh --dec-cell tanh --dim-emb 6 --dim-rnn 8 -l 0.01 --mini-batch 6 "
     "--maxi-batch 1 --shuffle none --disp-freq 1u --seed 3 --save-freq 1000u --overwrite "
@@ -53,7 +53,7 @@ def test_training_stops_where_marians_does(tmp_path):
         for name in ("marian", "ours")
     )
     assert [mine[n] for n in AVERAGES] == pytest.approx([theirs[n] for n in AVERAGES], rel=1e-3)
-    # the averages go on in a run that resumes
+    # a resumed run continues the averages
     ended = runs.train(
         "--compat", "marian", "-m", tmp_path / "ours/n.npz", *given, "--after", "20u"
     )

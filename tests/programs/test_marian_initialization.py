@@ -1,4 +1,4 @@
-"""Random weights of new models: those of Marian (pymarian) and ours have the same distributions."""
+"""Random weights of new models: Marian (pymarian) and cgru draw from the same distributions."""
 
 import subprocess
 

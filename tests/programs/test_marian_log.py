@@ -1,4 +1,4 @@
-"""The log of a training by Marian (pymarian) and by us: the same lines, with the same numbers.
+"""The log of a training by Marian (pymarian) and by cgru: the same lines, with the same numbers.
 
 The options of the decoder, which both write beside the model, are the same too.
 """

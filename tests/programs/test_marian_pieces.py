@@ -1,4 +1,4 @@
-"""Numbers of SentencePiece's pieces in a text, as Marian (pymarian) counts and as we do."""
+"""Numbers of SentencePiece's pieces in a text, as Marian (pymarian) and cgru count them."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""Learning rates and sizes of batches in the log of Marian (pymarian), and in ours."""
+"""Learning rates and batch sizes in the logs of Marian (pymarian) and cgru."""
 
 import re
 import subprocess
@@ -11,7 +11,7 @@ from whole_scripts import PYMARIAN
 SMALL = ("--disp-freq", 1, "--lr-report", "--seed", 1, "--save-freq", 100)
 WARM = ("--mini-batch", 6, "--lr-warmup", 4, "-l", 0.1)
 STEPS = ("--lr-decay-strategy", "batches", "--lr-decay-freq", 6)
-# options of runs, each of which resumes the one before
+# options of runs, each of which resumes the previous one
 RUNS = {
     "words": [("--mini-batch-warmup", "4000t", "--mini-batch", 64, "--after", "10u")],
     "batches": [("--mini-batch-warmup", 8, "--mini-batch", 64, "--after", "10u")],
@@ -36,7 +36,7 @@ def test_marian_and_cgru_train_by_the_same_rates(tmp_path, name):
     if not PYMARIAN.exists():
         pytest.skip("pymarian is not installed")
     data = runs.prepared(tmp_path / "data", pairs=30)
-    if "--mini-batch-warmup" in RUNS[name][0]:  # all mini-batches have as many words
+    if "--mini-batch-warmup" in RUNS[name][0]:  # all mini-batches have the same number of words
         for side, word in (("src", "w1"), ("trg", "W1")):
             runs.lines(data / f"train.{side}", [" ".join([word] * 12)] * 128)
     vocabularies = [data / f"vocab.{side}.json" for side in ("src", "trg")]

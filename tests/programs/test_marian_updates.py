@@ -1,4 +1,4 @@
-"""Costs of a few updates by Marian (pymarian) and by us, from the same weights.
+"""Costs of a few updates by Marian (pymarian) and by cgru, from the same weights.
 
 A mini-batch has the whole text, so that the order of pairs does not matter.
 """
@@ -18,7 +18,7 @@ OPTIONS = (
     "--valid-freq 1u --overwrite "
 )
 DECAY = "--lr-decay 0.5 --lr-decay-strategy batches --lr-decay-start 2 --lr-decay-freq 9"
-# options of runs, each of which resumes the one before
+# options of runs, each of which resumes the previous one
 CASES = {
     "sum": ["-l 0.003"],
     "mean": ["-l 0.003 --normalize-gradient"],

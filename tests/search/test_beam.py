@@ -102,8 +102,8 @@ def searched(a_case, source_file, algorithm, beam, normalize, limit, batch=10):
 def check_lists(a_case, found, file, again=None):
     """The same hypotheses in the same order, scores to 1e-3.
 
-    again(i): the sentence searched anew, where two of its partial translations are so close at
-    the edge of the beam (1e-5 nats) that float32's rounding decides, which varies with the batch.
+    again(i): repeats the search of a sentence in which two partial translations at the edge of the
+    beam are so close (1e-5 nats) that float32's rounding, which varies with the batch, decides.
     """
     expected = read_list(file, len(found))
     for i, (own, theirs) in enumerate(zip(found, expected, strict=True)):
@@ -134,7 +134,7 @@ NEMATUS_TF = {
     "e2-deep-theano/model.npz": FOUR,
     "f-factors/model.npz": [*FOUR, "native/nbest.k5.norm1.txt"],
 }
-# In a-shallow Nematus-TF reads unknown words as id 2, "the", which is its mistake.
+# In a-shallow, a bug of Nematus-TF reads unknown words as id 2, "the".
 NEMATUS_TF_UNKNOWN = ["b-layernorm", "c-tied-dec", "d-tied-all", "e2-deep-theano", "f-factors"]
 SHRINKING = {
     "marian-nematus/model.npz": ["nbest.k5.norm1.txt", "nbest.k5.txt", "nbest.k12.norm1.txt"],

@@ -166,7 +166,7 @@ def test_only_hosts_that_the_server_has_are_addressed(models, host, names, addre
                 web.websocket_connect("/translate", headers=headers),
             ):
                 pass
-            assert refused.value.status_code == 421  # in the place of the handshake
+            assert refused.value.status_code == 421  # instead of the handshake
 
 
 def test_an_encoded_body_is_refused(web):

@@ -1,4 +1,4 @@
-"""How much the server computes for others between a small request and its answer."""
+"""The amount that the server computes for other clients between a small request and its answer."""
 
 import threading
 import time
@@ -40,7 +40,7 @@ def model(model_path):
 
 @pytest.fixture
 def counted(monkeypatch):
-    """Rows that were extended by a word, and padded words that were read, so far."""
+    """The numbers of rows extended by a word, and of padded words read, so far."""
     count = [0]
 
     def counting(kind, name, size):

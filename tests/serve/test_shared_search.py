@@ -107,7 +107,7 @@ def test_lines_join_a_running_search(model, monkeypatch):
 def test_only_lines_that_fit_into_the_memory_join(model, monkeypatch):
     searching = Searching(model)
     monkeypatch.setattr(searching.search, "_max_tokens", 9)
-    texts = ["a b c", "a b d", "a c c", "a b b c d f a b c d"]  # 4 words with the end, and 11
+    texts = ["a b c", "a b d", "a c c", "a b b c d f a b c d"]  # 4 and 11 words with EOS
     searching.submit(*texts)
     assert set(searching.finish()) == set(texts)
     assert searching.together[0] == 2  # 8 words; with a third line, 12

@@ -28,7 +28,7 @@ def killed(number, chunk):
 
 
 def test_a_killed_process_gives_one_line():
-    """As the kernel kills one when memory runs out."""
+    """As when the kernel kills a process for lack of memory."""
     fewer = pytest.raises(CgruError, match=r"ended before its work .*; try fewer --jobs")
     with ProcessPool(2) as workers, fewer:
         list(workers.in_order(partial(killed, 3), range(12)))

@@ -34,7 +34,7 @@ def test_pairs_are_chosen_by_their_number():
     ],
 )
 def test_english_title_case(line, titled):
-    """As Marian's src/common/utils.cpp has it: only after some characters, and not small words."""
+    """As in Marian's src/common/utils.cpp: only after some characters, and not small words."""
     assert english_title_case(line) == titled
 
 

@@ -26,7 +26,7 @@ WORDS = Counter(word for line in TEXT for word in line.split())
 CODES = learn_codes(WORDS, 40)
 BPE = learn_pieces(TEXT, "bpe", 60, 1.0)
 UNIGRAM = learn_pieces(TEXT, "unigram", 40, 1.0)
-# Parts of real lines, and characters that cause trouble.
+# Parts of real lines, and problematic characters.
 ODD = ["@@", "foo@@", "</w>", "</s>", "<unk>", "eos", "&amp;", "\u2581", "…"]
 CHARACTERS = "abcdehilorstw .@|_\u2581\u00a0\t\r\x01\u0301é<>/&;'\"-"
 LINES = (

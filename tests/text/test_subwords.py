@@ -85,7 +85,7 @@ def test_damaged_codes_are_refused_or_split_as_subword_nmt_does(seed, tmp_path):
     values = Preprocessing(settings, (), ("#version: 0.2\na b\n",)).as_json()
     stored.write_text(json.dumps(values | {"subword_models": [text]}))
     words = "lower lowest newer wider low new tower"
-    with codecs.open(path, encoding="utf-8") as file:  # as its program does
+    with codecs.open(path, encoding="utf-8") as file:  # like the original program
         try:
             expected = apply_bpe.BPE(file).process_line(words).split()
         except (SystemExit, ValueError):

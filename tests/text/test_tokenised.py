@@ -1,4 +1,4 @@
-"""The warning where text looks raw or tokenised, and the model's training text did not."""
+"""The warning for text that looks raw or tokenised, unlike the model's training text."""
 
 import gzip
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The parts of the training loop, as options say."""
+"""The parts of the training loop, made from options."""
 
 import contextlib
 import dataclasses

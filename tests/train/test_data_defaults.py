@@ -24,7 +24,7 @@ class Corpus(SimpleNamespace):
 
 
 def chosen(pairs, words=20, *, joint=True, stated=None, **options):
-    """The values chosen for a corpus of sentences of so many words; stated: with defaults too."""
+    """The values chosen for sentences of this length; stated: options given explicitly."""
     kind = Type({"tagger": "tagger", "lm": "lm"}.get(options.get("type", ""), "cgru"))
     corpus = Corpus(lengths=np.full((pairs, 2), words, np.int32))
     structure = small_structure(type=kind, state=40)
@@ -72,7 +72,7 @@ def test_embeddings_are_tied_if_the_vocabulary_is_joint():
 
 
 def test_options_that_depend_on_each_other():
-    """A size decides the other, the rate and dropout; dropout of one kind leaves none to choose."""
+    """One size determines the other, rate and dropout; a dropout option turns chosen ones off."""
     small = chosen(29_000, dim_rnn=128)
     assert "dim_rnn" not in small
     assert (small["dim_emb"], small["learn_rate"], small["dropout_output"]) == (64, 0.002, 0.15)
@@ -90,7 +90,7 @@ def test_options_that_depend_on_each_other():
 def test_a_trained_model_keeps_its_sizes_and_continues_with_a_lower_rate():
     values = chosen(29_000, pretrained_model="m.npz")
     assert not {"dim_emb", "dim_rnn", "tied_embeddings_all", "lr_warmup"} & values.keys()
-    assert values["learn_rate"] == pytest.approx(0.0009)  # 0.3 times that of 40 numbers
+    assert values["learn_rate"] == pytest.approx(0.0009)  # 0.3 times the rate of states of 40
     risk = chosen(29_000, pretrained_model="m.npz", objective="mrt")
     assert risk.keys() == {"valid_freq", "valid_lines", "valid_beam_size"}
 
@@ -135,7 +135,7 @@ def test_validation_is_greedy_on_some_lines():
 
 
 def test_choices_are_recorded_and_hold_when_a_run_resumes(tmp_path):
-    """The text that resumes is 250 times as long, and a new training would choose otherwise."""
+    """The text is 250 times as long on resuming, so a new training would choose other values."""
     data = runs.prepared(tmp_path / "data")
     model = tmp_path / "m.npz"
     options = (data, "-m", model, *runs.PLAIN[4:], "--keep", 2)

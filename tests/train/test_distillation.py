@@ -23,7 +23,7 @@ def model(tmp_path):
 
 
 def teacher(data, path, shift):
-    """A file in which the teacher is sure of the word that is `shift` after the text's own."""
+    """A file in which the teacher is certain of the word with the text's id plus `shift`."""
     ids = []
     for line in (data / "train.trg").read_text().splitlines():
         words = [2 + int(word.removeprefix("W")) for word in line.split()]

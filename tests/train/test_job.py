@@ -139,7 +139,7 @@ def test_a_dry_run_refuses_what_training_refuses(data, model):
     assert not model.parent.exists()
 
 
-# -- what is wrong ---------------------------------------------------------------------------------
+# -- invalid input --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A training run that does not fit into memory is refused, naming what is too large."""
+"""A training run that does not fit into memory is refused, with a message that names the cause."""
 
 import math
 import os

@@ -134,8 +134,8 @@ CHANGES = (
          tensorboard=True, plot=True, quiet=True)
     | of("devices", device="cpu", devices=("cpu:0", "cpu:1"), num_devices=1, cpu_threads=1)
 )  # fmt: skip
-# Options that only the log shows; then those of other tests: options that end without training,
-# are only compared with the text, or make vocabularies of it.
+# Options that only the log shows; then options with tests of their own: those that end without
+# training, are only compared with the text, or make vocabularies of it.
 OF_NO_EFFECT = {"lr_report", "disp_label_counts", "disp_translations"}
 NO_TRAINING = set(
     """

@@ -68,7 +68,7 @@ def test_a_language_model_does_not_divide_by_length_by_default(data):
 @pytest.mark.parametrize("cell", ["gru", "lstm", "tanh"])
 @pytest.mark.parametrize("kind", list(Type))
 def test_a_structure_is_described_by_the_options_that_made_it(kind, cell):
-    """Of the encoder and the decoder, a type may lack either."""
+    """A type may lack the encoder or the decoder."""
     vocabulary = Vocabulary({word: i for i, word in enumerate(["eos", "UNK", *"abcd"])})
     vocabularies = [vocabulary] * (1 if kind is Type.LM else 2)
     options = TrainOptions(type=kind, cell=cell, dim_emb=4, dim_rnn=4)

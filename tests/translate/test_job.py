@@ -571,7 +571,7 @@ def test_each_line_has_its_own_shortlist(wide, lines):
 
 
 def test_lines_of_a_given_mini_batch_share_their_shortlist(wide, lines):
-    """As in Marian: three lines have the words of all three, in any order."""
+    """As in Marian: three lines share the words of all three, in any order."""
     path, table, allowed = wide
     base = ("-m", path, "--shortlist", table, *SHORT)
     together = lines(*base, "--mini-batch", "3", text="a\nc\nf\nb\n")

@@ -2,8 +2,8 @@
 """The share of spans that translations keep: python kept.py TEXTS OUTPUTS
 
 TEXTS is the folder of texts.py; OUTPUTS has a folder for each system, with a translation NAME.de of
-each test set. A table is printed: of the spans of a set's pattern in the source, the share that
-stands in the translation exactly as it is, as often as in the source.
+each test set. It prints a table: the share of the source's spans that occur unchanged in the
+translation, as often as in the source.
 """
 
 import re
@@ -17,7 +17,7 @@ SETS = "number name code placeholder-found placeholder-made url email".split()
 
 
 def kept(span: str, text: str) -> int:
-    """How often a span stands in a text, not as a part of a word."""
+    """How often a span occurs in a text other than as part of a word."""
     before = r"(?<!\w)" if span[0].isalnum() else ""
     after = r"(?!\w)" if span[-1].isalnum() else ""
     return len(re.findall(before + re.escape(span) + after, text))

@@ -34,7 +34,7 @@ def documents(path: str) -> Iterator[tuple[int, str, str]]:
 
 
 def copied(pattern: str, pair: Pair) -> bool:
-    """Whether both sides have the same spans of a pattern, at least one."""
+    """Whether both sides have the same spans of a pattern, and at least one."""
     source, target = (sorted(s.text for s in COPYING[pattern].spans(side)) for side in pair)
     return bool(source) and source == target
 

@@ -30,7 +30,7 @@ REVERSED = [view(ARABIC, TARGET, name, seed) for seed, name in enumerate(("mean"
 
 
 def exactly(share):
-    """As the page says it."""
+    """In the words of the page."""
     share = round(float(share), 6)
     return "<0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
 

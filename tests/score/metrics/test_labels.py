@@ -30,7 +30,7 @@ def test_spans_match_seqeval(tags, expected):
 
 
 def test_f1_of_spans():
-    """The example of seqeval's own README."""
+    """The example of seqeval's README."""
     right = ["O O O B-MISC I-MISC I-MISC O", "B-PER I-PER O"]
     given = ["O O B-MISC I-MISC I-MISC I-MISC O", "B-PER I-PER O"]
     assert score_of("span-f1", given, right) == pytest.approx(50)

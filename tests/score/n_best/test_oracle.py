@@ -1,4 +1,4 @@
-"""`cgru score --oracle`: the hypotheses that are the most similar to a reference."""
+"""`cgru score --oracle`: the hypotheses most similar to a reference."""
 
 import pytest
 from commands import one_line

@@ -30,7 +30,7 @@ def by_sentence(lines):
 
 
 def best_of(lists, weights, alpha=0.0):
-    """The best texts, computed anew."""
+    """The best texts, computed independently."""
     texts = []
     for entries in lists:
         totals = [

@@ -9,7 +9,7 @@ from cgru_cli.options.score import SUMMARIES
 from cgru_cli.output.hypothesis import Hypothesis
 from cgru_cli.score.pairs.summary import Summary
 
-PAIRS = [("a b", -6.0), ("", -1.0), ("a b c", -5.0)]  # 3, 1 and 4 words with the end
+PAIRS = [("a b", -6.0), ("", -1.0), ("a b c", -5.0)]  # 3, 1 and 4 words with EOS
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ COSTS = [5.0, 4.0, 4.5, 3.0, 3.5, 3.0, 2.5, 2.75, 2.5, 2.0, 9.0, 8.0, 7.0]
 
 
 def mean_and_variance(costs, window):
-    """Those of weighted costs, whose weights shrink by the same factor from each to the one before.
+    """Averages of weighted costs, whose weights shrink by the same factor per step back.
 
     The factor of a cost is that of its update, and the first cost is the first average.
     """

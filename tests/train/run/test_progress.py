@@ -1,4 +1,4 @@
-"""Progress, what is due when, and what is left; resuming changes none of it."""
+"""Progress, due actions and remaining work; resuming changes none of them."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""How far a training run is, what may not change when it resumes, and resuming."""
+"""The progress of a training run, the settings that may not change, and resuming."""
 
 import dataclasses
 import json
