@@ -61,7 +61,7 @@ class TeacherWords:
     def read(
         cls, path: str | os.PathLike[str], first: np.ndarray, words: int, vocabulary: int
     ) -> TeacherWords:
-        """A file for a text of so many target words and ends of sentences.
+        """Read a file for a text with `words` target words and ends of sentences.
 
         Raises CgruError for a file of another kind, text or vocabulary.
         """

@@ -155,7 +155,7 @@ def _marian_settings(path: Path, stored: StoredArray) -> tuple[ModelSettings, di
     text = content.decode("utf-8", "replace")
     settings = from_marian(parse_yaml(content, source), MARIAN_YAML)
     settings.values = {MARIAN_YAML: text}
-    # Marian reads int8 that ends in NUL; other forms are written anew.
+    # Marian reads int8 that ends in NUL; other forms are rewritten.
     as_marian = whole.dtype == np.int8 and whole.ndim == 1 and text.encode() == content != raw
     if as_marian and raw == content.ljust(len(raw), b"\0"):
         return settings, {"yaml": text, "bytes": len(raw)}

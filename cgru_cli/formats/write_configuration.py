@@ -152,7 +152,8 @@ def _sizes(s: Structure) -> dict:
         "dim_per_factor": list(s.source_embeddings),
     }
     if len(set(s.source_vocabularies)) > 1:
-        # in Theano's form all factors have as many rows; Nematus-TF reads others by this key
+        # in Theano's form all factors have the same number of rows; Nematus-TF reads others by this
+        # key
         values["source_vocab_sizes"] = list(s.source_vocabularies)
     return values
 

@@ -3,7 +3,7 @@
 `translator.js` is the one file that knows where translations come from. It exports
 
 - `models()`: the models, as `/v1/models` describes them, each with its `limits`; `loads`, if the
-  first translation loads so many bytes;
+  first translation loads this many bytes;
 - `translations(request, signal)`: the lines of `/v1/translate` as they become ready;
 - `alternatives(request)`: the answer of `/v1/alternatives`.
 

@@ -91,7 +91,7 @@ class Kind(NamedTuple):
     alone: bool = False
 
     def is_large(self, lines: Sequence[Line | Pair]) -> bool:
-        """Whether a request of these lines costs much, judged before its lines are split."""
+        """Whether a request of these lines is expensive, estimated before they are split."""
         beam_size = self.settings.beam_size if self.settings else 1
         return beam_size * sum(map(_characters, lines)) > SMALL_REQUEST
 

@@ -193,7 +193,7 @@ def _is_complete(path: str) -> bool:
 def _keep_freed_memory() -> None:
     """Let glibc keep large buffers for reuse.
 
-    Every step allocates the logits; mapping them anew took a sixth of a translation's CPU time.
+    Every step allocates the logits; mapping them again took a sixth of a translation's CPU time.
     """
     trim_threshold, mmap_threshold = -1, -3  # of mallopt(3)
     with contextlib.suppress(OSError, AttributeError):

@@ -140,7 +140,9 @@ def _training_text(options: TrainOptions) -> tuple[tuple[Text, ...], tuple[Text,
     if not options.has_source:
         return (), train
     if len(train) % 2:
-        raise UsageError(f"--train-sets: {len(train)} files; as many sources as targets expected")
+        raise UsageError(
+            f"--train-sets: {len(train)} files; equal numbers of sources and targets expected"
+        )
     return train[: len(train) // 2], train[len(train) // 2 :]
 
 

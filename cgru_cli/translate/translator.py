@@ -119,7 +119,7 @@ class Translator:
         """The best translation of each line; words, scores and attention are in reading order.
 
         One line (str) gives one result, a list gives a list, and an iterator an iterator, which
-        yields results in order as they get ready. n_best: a list of up to so many translations of
+        yields results in order as they get ready. n_best: a list of up to this many translations of
         each line, the best first. prefixes: the beginning of each translation, as text or words.
         constraints: for each line, the phrases that its translation must contain; a list of phrases
         stands for any of them. avoid: phrases that no translation may contain. progress: True to

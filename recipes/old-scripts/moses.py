@@ -97,7 +97,7 @@ def detruecase(arguments: list[str]) -> None:
 
 
 def clean(arguments: list[str]) -> None:
-    """Keep pairs of at least and at most so many words, and of a ratio of at most nine."""
+    """Keep pairs within the limits of length, and with a ratio of at most nine."""
     corpus, *languages, result, least, most = (a for a in arguments if not a.startswith("-"))
     pairs = []
     for pair in zip(*(lines_of(f"{corpus}.{language}") for language in languages), strict=True):

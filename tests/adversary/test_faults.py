@@ -41,7 +41,7 @@ def quick(monkeypatch):
 def every_fault(monkeypatch, kind, prepare, work, check, more=(), every=1):
     """Do the work with a fault at its first, second, ... call, until it completes without one.
 
-    more: modules that write files themselves. every: try only one of so many calls.
+    more: modules that write files themselves. every: try only every Nth call.
     """
     for number in range(1, 400, every):
         place = prepare(number)

@@ -1,4 +1,4 @@
-"""Products of 8-bit integers: their numbers, models that use them, and when they are refused."""
+"""Products of 8-bit integers: their results, models that use them, and refusals."""
 
 import numpy as np
 import pytest

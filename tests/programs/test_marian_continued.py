@@ -55,7 +55,7 @@ class Folder:
         given = ["-m", path, *self.given, "--log", self.path / f"{model}.log"]
         for program, limit in zip(programs, ("100u", "200u")[-len(programs) :], strict=True):
             if program == "marian":
-                ours = Path(f"{path}.yml")  # has all options, if cgru began
+                ours = Path(f"{path}.yml")  # this file has all options if cgru began
                 given = ["-c", ours] if ours.exists() else given
                 command = [PYMARIAN, "train", *given, "-w", 64, "--cpu-threads", 1, "--quiet"]
                 subprocess.run([*map(str, command), "--after", limit], check=True)

@@ -1,6 +1,6 @@
 """Share the traces of equal models among commands that tests run in one process.
 
-A command traces the search and scoring of its models anew, which takes nearly all of its time if
+A command traces the search and scoring of its models again, which takes nearly all of its time if
 the model is small. A trace depends only on the structure, numbers and precision of a model and
 keeps no state, so equal models can share it. A training step keeps its `state`, which is reset to
 that of a new one.
@@ -105,7 +105,7 @@ class _Step(TrainingStep):
 
 
 def _kinds(thing: object) -> tuple[str, ...]:
-    """The names of its class and base classes; the class may be created anew for each object."""
+    """The names of its class and base classes; each object may have a class of its own."""
     return tuple(kind.__qualname__ for kind in type(thing).__mro__)
 
 

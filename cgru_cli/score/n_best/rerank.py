@@ -127,7 +127,7 @@ def ranker_of(plan: ScorePlan, lengths: dict[int, int] | None) -> Reranker | Tun
 class Reranker:
     """Yields the text of the best hypothesis of each sentence of an n-best list.
 
-    A sentence without hypotheses gives an empty line. The first of equals is the best.
+    A sentence without hypotheses gives an empty line. Of equal scores, the first ranks highest.
     """
 
     def __init__(

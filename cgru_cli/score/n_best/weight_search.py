@@ -125,7 +125,7 @@ class Development:
 def tune(
     development: Development, starting: Sequence[float], restarts: int, samples: int, seed: int
 ) -> dict[str, Any]:
-    """The weights by which the list scores best, at least as well as by the starting ones.
+    """Find the weights that score best on the list; never worse than the starting weights.
 
     restarts: runs on resampled sentences; samples: resampled lists for the intervals. The same seed
     gives the same weights. Raises CgruError where scipy is missing.

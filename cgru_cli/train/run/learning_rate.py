@@ -48,7 +48,7 @@ class Schedule:
             raise UsageError(f"{self._sqrt} and {self._sqrt_start} must be of the same unit")
 
     def of_update(self, rate: float, words: int) -> tuple[float, float]:
-        """The rate of an update with so many target words, and its size, at least 1.
+        """The rate of an update with this many target words, and its size, at least 1.
 
         The size is relative to --mini-batch-words-ref.
         """

@@ -125,7 +125,7 @@ def _append(file: BinaryIO, line: bytes) -> None:
 
 
 def _drop_later(path: Path, updates: int, is_before: Callable[[Mapping[str, Any]], bool]) -> int:
-    """Drop the records after so many updates (0: all of them); returns how many were dropped."""
+    """Drop the records after this update (0: all of them); returns how many were dropped."""
     if not path.exists():
         return 0
     with reading(path), open(path, "rb") as file:

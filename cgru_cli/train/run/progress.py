@@ -166,7 +166,7 @@ class End:
         return f"{share:.1%} : ETA {_duration(seconds_left)}"
 
     def minutes_over(self, seconds: float) -> bool:
-        """Whether a limit in minutes is reached after so many seconds of training."""
+        """Whether a limit in minutes is reached after this many seconds of training."""
         now = Progress(seconds=seconds)
         return any(limit.unit == "m" and limit.reached(now) for limit in self.limits)
 

@@ -49,7 +49,7 @@ class Course:
     averages: CostAverages = field(default_factory=CostAverages, metadata=LATER)
 
     def validated(self, seconds: float, share: float) -> Progress:
-        """The progress after a validation that took so many seconds.
+        """The progress after a validation that took this many seconds.
 
         share: the fraction of the time that validation may take (0: any); delays the next one.
         """

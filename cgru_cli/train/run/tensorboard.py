@@ -26,7 +26,7 @@ class Summaries:
             raise CgruError(f"{folder}: cannot be written: {error}") from None
 
     def write(self, updates: int, values: Mapping[str, float]) -> None:
-        """Write numbers, by their name, after so many updates."""
+        """Write numbers, by their name, after this many updates."""
         try:
             with self._writer.as_default(step=updates):
                 for name, value in values.items():

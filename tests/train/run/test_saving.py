@@ -304,7 +304,7 @@ def test_the_program_that_saved_last_is_known(folder, saving):
 
 
 def test_the_keys_are_marians(folder):
-    """Marian 1.12 writes this after 60 updates of 4 epochs, with statistics of costs besides."""
+    """Marian 1.12 writes this after 60 updates of 4 epochs, and statistics of costs."""
     patience = Patience(["perplexity", "bleu"], TrainOptions())
     for metric, value, update in (("perplexity", 4.0, 30), ("perplexity", 5.0, 60)):
         patience.update(metric, value, update)
