@@ -82,7 +82,7 @@ def _fields(message: bytes) -> _Fields:
             elif tag & 7 == 5:
                 length = 4
             else:
-                raise ValueError(f"field {tag >> 3} is not one of it")
+                raise ValueError(f"field {tag >> 3} is unknown")
             if place + length > len(message):
                 raise ValueError("a message in it is cut short")
             value = message[place : place + length]

@@ -70,7 +70,7 @@ def tf_only(nematus: str, tf: str) -> dict[Dialect, str]:
 
 
 def tf_norm(suffix: str) -> str:
-    """Nematus-TF's suffix for the suffix of a norm's array."""
+    """Nematus-TF's suffix of a norm's array, by that of Nematus."""
     return {"": "", "_lns": "/new_std", "_lnb": "/new_mean", "_rms": "/scale"}.get(suffix, suffix)
 
 

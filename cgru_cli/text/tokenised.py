@@ -13,9 +13,9 @@ _ATTACHED = re.compile(r"(\w+)([.,?!])")
 class Tokenisation:
     """Watches whether lines are tokenised as a model's training text was.
 
-    A line speaks for raw text where a mark follows a word: the model does not know `house.`, but
-    `house` and `.`. A line speaks for tokenised text where a mark stands alone and the model has no
-    piece for that, so that there were none in its training text. Half of the lines must do so.
+    Punctuation after a word suggests raw text: the model knows `house` and `.`, but not `house.`.
+    Punctuation that stands alone suggests tokenised text if the model has no piece for it, so that
+    its training text had none. Half of the lines must suggest the same.
     """
 
     MARKS = ".,"  # others stand alone in the raw text of some languages

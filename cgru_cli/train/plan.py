@@ -179,7 +179,7 @@ def _check_together(options: TrainOptions) -> None:
     if options.lr_decay_freq != 1 and strategy not in ("epoch", "batches"):
         raise UsageError(
             f"--lr-decay-freq is for the strategies epoch and batches; with {strategy}, "
-            "--lr-decay-start says from when on the rate decays"
+            "--lr-decay-start says when the decay begins"
         )
 
 

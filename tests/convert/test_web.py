@@ -93,7 +93,7 @@ def opened(browser):  # noqa: F811
 
 
 def called(page, module, script, *arguments):
-    """What a module's function gives: `script` is a body with `it`, the module, and `given`."""
+    """The result of a module's function: `script` is a body with `it`, the module, and `given`."""
     answer = page.browser.execute_async_script(
         f"""const [file, given, back] = arguments;
         (async () => {{ const it = await import(file); {script} }})()
