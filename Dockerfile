@@ -2,7 +2,7 @@
 FROM python:3.12-slim-bookworm AS build
 WORKDIR /source
 COPY . .
-RUN python -m venv /opt/cgru && /opt/cgru/bin/pip install --no-cache-dir '.[serve,prep,sentences]'
+RUN python -m venv /opt/cgru && /opt/cgru/bin/pip install --no-cache-dir '.[serve,prep,documents]'
 
 FROM python:3.12-slim-bookworm
 COPY --from=build /opt/cgru /opt/cgru

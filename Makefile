@@ -76,8 +76,8 @@ format: $(INSTALLED) ## format the code, and fix lint errors automatically
 constraints: $(INSTALLED) ## pin the newest versions of all packages, with hashes, in constraints.txt
 	$(BIN)/python -m pip install --quiet uv
 	UV_CUSTOM_COMPILE_COMMAND='make constraints' $(BIN)/python -m uv pip compile --quiet --upgrade \
-		setup.py --extra prep --extra sentences --extra plot --extra tune --extra tensorboard --universal \
-		--python-version 3.11 --generate-hashes --no-annotate --output-file constraints.txt
+		setup.py --extra prep --extra documents --extra sentences --extra plot --extra tune --extra tensorboard \
+		--universal --python-version 3.11 --generate-hashes --no-annotate --output-file constraints.txt
 
 audit: $(INSTALLED) ## check these packages for known vulnerabilities; needs PyPI's advisories
 	$(BIN)/python -m pip install --quiet pip-audit

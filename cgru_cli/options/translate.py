@@ -38,6 +38,15 @@ class TranslateOptions(FilterOptions):
         needs="--output",
         excludes="--output-alignment, --alignment-format, --heatmap",
     )
+    document: tuple[str, ...] = model_option(
+        "--document IN OUT: translate the document IN to OUT and keep its structure: .txt, .md, "
+        ".html, .srt, .po, .xliff or .docx; its paragraphs are translated as with "
+        "--split-sentences, and their marks are placed as with --markup",
+        excludes="--input, --output, --resume, --n-best, --word-scores, --alignment, "
+        "--alignment-format, --output-alignment, --heatmap, --tsv, --force-decode, --constraints, "
+        "--markup, --output-sampling, --char-level, --no-spm-encode, --no-spm-decode, "
+        "--channel-model, --mbr",
+    )
     tsv: bool = model_option(
         "--tsv: lines have tab-separated fields: only the source or, with --force-decode, also "
         "the beginning of its translation; more fields are an error"
@@ -58,8 +67,7 @@ class TranslateOptions(FilterOptions):
         "around the corresponding translated words, by the attention: tags and entities of HTML "
         "or XML (html), or Markdown's emphasis, code, links and images, and tags (markdown)",
         choice("html", "markdown", implied="html"),
-        excludes="--split-sentences, --char-level, --no-spm-decode, --channel-model, "
-        "--no-spm-encode",
+        excludes="--char-level, --no-spm-decode, --channel-model, --no-spm-encode",
     )
     char_level: bool = model_option(
         "--char-level: read each character of the source as a word, spaces included, for "

@@ -189,7 +189,7 @@ class SharedSearch:
             raise CgruError("constraints, avoid: this model gives labels and writes no text")
         if line.prefix and self._model.right_left:
             raise CgruError("a prefix: this model writes from the end of a sentence")
-        fields = Fields(line.text, line.prefix, line.required, line.avoided)
+        fields = Fields(line.text, line.prefix, line.required, line.avoided, line.plain)
         request = requests.read(fields, job.number)
         needed = request.constraints.required.fewest_words if request.constraints else 0
         if needed > self._model.longest:

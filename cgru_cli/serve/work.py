@@ -42,7 +42,7 @@ class Line(NamedTuple):
 
     prefix: the beginning of its translation, as text or as the model's words. next_only: the search
     ends one word after the prefix. required, avoided: phrases that its translation must contain,
-    and must not contain.
+    and must not contain. plain: the text has no marks, whatever the server's --markup.
     """
 
     text: str
@@ -50,6 +50,7 @@ class Line(NamedTuple):
     next_only: bool = False
     required: Sequence[Requirement] = ()
     avoided: Sequence[str] = ()
+    plain: bool = False
 
     @property
     def texts(self) -> list[str]:

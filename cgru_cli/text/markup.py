@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-_VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
+VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
 _TAG = r"""(?P<tag><(?P<slash>/?)(?P<name>[A-Za-z][\w:.-]*)(?:[^<>"']|"[^"]*"|'[^']*')*>)"""
 _CODE = r"(?P<code><code\b[^<>]*>(?P<inside>[^<]*)</code>)"
 _POINT = r"(?P<point><!--.*?-->|<\?.*?\?>)"
@@ -129,7 +129,7 @@ class Markup:
         """The key that opening and closing marks share, and whether this one opens or closes."""
         if found["tag"]:
             name = f"<{found['name']}".lower()
-            empty = name[1:] in _VOID or match[0].endswith("/>")
+            empty = name[1:] in VOID or match[0].endswith("/>")
             return name, not found["slash"] and not empty, bool(found["slash"])
         if found.get("bracket") or found.get("link"):
             return "[", bool(found["bracket"]), bool(found["link"])

@@ -9,18 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..errors import CgruError, UsageError
-from ..formats.declared import check_declared
-from ..formats.loaded_model import load_model
 from ..options.translate import TranslateOptions
 from ..output.heatmap.heatmaps import Heatmaps
 from ..output.layout import Layout
-from ..system import tensorflow_start
 from ..system.line_writer import LineWriter
 from ..system.lines import LineReader, check_distinct
 from ..system.log_file import log_to
 from ..system.terminal import ProgressCounter, tell
 from ..system.windows import InOrder, windows
-from .line_search import LineSearch
+from .document import translate_document
+from .line_search import LineSearch, search_of
 from .plan import SearchPlan
 from .results import Translation
 from .resume import finished_lines
@@ -39,16 +37,14 @@ def run(options: TranslateOptions) -> None:
 def _run(options: TranslateOptions) -> None:
     if not options.model:
         raise UsageError("name a model: cgru translate -m MODEL")
+    if options.document:
+        translate_document(options)
+        return
     inputs, outputs = _check_files(options)
     heatmaps = Heatmaps.of(options.heatmap, options.heatmap_lines, options.model, inputs, outputs)
     with LineReader(*options.input) as reader:
-        models = [load_model(path, options.vocabularies, options.runtime) for path in options.model]
-        check_declared([loaded.model for loaded in models], options.model_is)
-        plan = SearchPlan(options, models)
-        if plan.needs_tensorflow(models):
-            tensorflow_start.start(options.device, options.cpu_threads)
-        search = LineSearch(plan, models)
-        done = _skipped(reader, options, plan) if options.resume else 0
+        search = search_of(options)
+        done = _skipped(reader, options, search.plan) if options.resume else 0
         with heatmaps, LineWriter(options.output, append=options.resume) as writer:
             apart = LineWriter(options.output_alignment) if options.output_alignment else None
             try:

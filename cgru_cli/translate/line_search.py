@@ -11,9 +11,13 @@ import numpy as np
 
 from ..corpus.numpy_order import argsort
 from ..errors import CgruError
-from ..formats.loaded_model import LoadedModel
+from ..formats.declared import check_declared
+from ..formats.loaded_model import LoadedModel, load_model
 from ..formats.shortlist import union
+from ..options.translate import TranslateOptions
+from ..system import tensorflow_start
 from ..system.windows import batches
+from .paragraphs import Paragraph
 from .phrases import Fields
 from .plan import SearchPlan
 from .requests import Request, RequestReader
@@ -83,21 +87,22 @@ class LineSearch:
             yield from self._found(requests, n_best=n_best)
             return
         waiting: dict[int, list[Translation | None]] = {}
+        paragraphs: dict[int, Paragraph] = {}
         places: list[tuple[int, int]] = []
         requests = []
         for number, line in numbered:
-            texts = sentences.split(line if isinstance(line, str) else line.source)
-            waiting[number] = [None] * len(texts)
-            for place, text in enumerate(texts):
-                requests.append((len(places), self.requests.read(text, number)))
+            text, form = line if isinstance(line, str) else line.source, self.plan.options.markup
+            paragraph = paragraphs[number] = Paragraph(self, text, form, sentences)
+            waiting[number] = [None] * len(paragraph.lines)
+            for place, sentence in enumerate(paragraph.lines):
+                requests.append((len(places), self.requests.read(sentence, number)))
                 places.append((number, place))
         for one in self._found(requests, n_best=n_best):
             number, place = places[one.number]
             waiting[number][place] = one
             parts = [part for part in waiting[number] if part is not None]
             if len(parts) == len(waiting[number]):
-                right_left = self.plan.layout.right_left
-                yield Translation.joined(number, parts, sentences.join, right_left=right_left)
+                yield paragraphs.pop(number).translation(number, parts)
 
     def _found(
         self, requests: Sequence[tuple[int, Request]], *, n_best: bool
@@ -200,6 +205,16 @@ class LineSearch:
             lists = nematus_tf_beam(batch, settings)
             yield from enumerate(lists, done)
             done += len(lists)
+
+
+def search_of(options: TranslateOptions) -> LineSearch:
+    """The search of a command line. Raises CgruError for bad models and vocabularies."""
+    models = [load_model(path, options.vocabularies, options.runtime) for path in options.model]
+    check_declared([loaded.model for loaded in models], options.model_is)
+    plan = SearchPlan(options, models)
+    if plan.needs_tensorflow(models):
+        tensorflow_start.start(options.device, options.cpu_threads)
+    return LineSearch(plan, models)
 
 
 def nematus_tf_batches(lengths: Sequence[int], mini_batch: int) -> list[list[int]]:

@@ -29,6 +29,7 @@ class Fields(NamedTuple):
     beginning: str | Sequence[str] = ""  # of its translation; text, or words of the model
     required: Sequence[Requirement] = ()
     avoided: Sequence[str] = ()
+    plain: bool = False  # the source has no marks, whatever the options say
 
 
 def alternatives(requirement: Requirement) -> Sequence[str]:

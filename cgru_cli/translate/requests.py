@@ -61,7 +61,8 @@ class RequestReader:
         language model, and where it is not a condition that this model knows.
         """
         fields = self._split(line, number) if isinstance(line, str) else line
-        markup = self._markup(fields.source)
+        form = self._plan.options.markup
+        markup = self.markup(fields.source, form) if form and not fields.plain else None
         if markup:
             fields = fields._replace(source=markup.plain)
         text = fields.source
@@ -84,17 +85,21 @@ class RequestReader:
             not (words or self._takes_empty),
             copied,
             markup,
-            {place: self._count(text[:place], number) for place in markup.borders()}
+            {place: self.count(text[:place], number) for place in markup.borders()}
             if markup
             else {},
         )
 
-    def _markup(self, source: str) -> Markup | None:
-        form, copying = self._plan.options.markup, self._plan.copying
-        copies_code = copying is not None and "code" in copying.patterns
-        return Markup(source, form, copies_code=copies_code) if form else None
+    def markup(self, source: str, form: str) -> Markup:
+        """A source with its marks, written in a form of `text.markup`."""
+        copying = self._plan.copying
+        return Markup(source, form, copies_code=copying is not None and "code" in copying.patterns)
 
-    def _count(self, text: str, number: int) -> int:
+    def copied(self, source: str) -> list[str]:
+        """The spans of a source for which the model gets placeholders."""
+        return self._with_placeholders(Fields(source))[1]
+
+    def count(self, text: str, number: int = 0) -> int:
         """The number of words of the beginning of a line's plain text."""
         if self._plan.copying:
             text = self._plan.copying.replaced(text, self._plan.placeholders)[0]

@@ -191,8 +191,7 @@ class Results:
         """
 
         def text_before(count: int) -> str:
-            text = self.text(words[:count]) if count else ""
-            return filled(text, request.copied) if self._plan.copying else text
+            return self.filled_text(words[:count], request.copied)
 
         if request.markup is None:
             return text_before(len(words))
@@ -202,6 +201,11 @@ class Results:
             weights = alignment[: len(words), :sources]
             weights = weights[::-1] if self._plan.layout.right_left else weights
         return request.markup.placed(weights, request.words_before, text_before)
+
+    def filled_text(self, words: Sequence[str], copied: Sequence[str]) -> str:
+        """Words in reading order as text, with copied spans."""
+        text = self.text(words) if words else ""
+        return filled(text, copied) if self._plan.copying else text
 
     def text(self, words: Sequence[str]) -> str:
         """Words in reading order as text."""

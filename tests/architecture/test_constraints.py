@@ -8,7 +8,7 @@ import pytest
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
-EXTRAS = ("prep", "sentences", "plot", "tune", "tensorboard")
+EXTRAS = ("documents", "prep", "sentences", "plot", "tune", "tensorboard")
 
 
 def pinned(python):

@@ -41,7 +41,7 @@ OPTIONS = {
 # Within a layer, a folder imports only those named before it.
 LAYERS = (
     ("errors", "system"),
-    ("parameters", "text", "formats", "corpus", "output"),
+    ("parameters", "text", "documents", "formats", "corpus", "output"),
     ("network", "search", "optimization"),
     ("options",),
     ("prep", "translate", "convert", "score", "train"),

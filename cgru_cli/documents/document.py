@@ -1,0 +1,74 @@
+"""The interface of all formats: segments out, translations in."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+from ..errors import CgruError
+
+
+class Document(ABC):
+    """A document; `segments` are its texts, a line each.
+
+    form: how marks are written in segments (see `text.markup`): html, markdown, or None for none.
+    """
+
+    form: ClassVar[str | None] = "html"
+    media_type: ClassVar[str] = "text/plain; charset=utf-8"
+
+    def __init__(self) -> None:
+        self.segments: list[str] = []
+
+    @abstractmethod
+    def written(self, translations: Sequence[str]) -> bytes:
+        """The document with a translation in the place of each segment.
+
+        A segment that is its own translation stays as it is.
+        """
+
+
+class TextDocument(Document):
+    """A document whose segments are replaced in its text; everything else is kept to the byte."""
+
+    def __init__(self, content: bytes):
+        """Raises CgruError if the content is not UTF-8."""
+        super().__init__()
+        self.text = decoded(content)
+        self._spans: list[tuple[int, int]] = []
+
+    def add(self, start: int, end: int, shown: str | None = None) -> None:
+        """Make a segment of the text from start to end, shown in other words or not.
+
+        Texts without letters stay as they are.
+        """
+        shown = " ".join((shown or self.text[start:end]).split())
+        if translatable(shown):
+            self.segments.append(shown)
+            self._spans.append((start, end))
+
+    def fitted(self, translation: str, _segment: str) -> str:
+        """A translation as it stands in the text."""
+        return translation
+
+    def written(self, translations: Sequence[str]) -> bytes:
+        parts, place = [], 0
+        for (start, end), segment, one in zip(
+            self._spans, self.segments, translations, strict=True
+        ):
+            if one != segment:
+                parts += [self.text[place:start], self.fitted(one, segment)]
+                place = end
+        return "".join([*parts, self.text[place:]]).encode()
+
+
+def decoded(content: bytes, encoding: str = "utf-8") -> str:
+    """The text of a file. Raises CgruError if it is in another encoding."""
+    try:
+        return content.decode(encoding)
+    except (UnicodeDecodeError, LookupError) as error:
+        raise CgruError(f"not a text in {encoding} ({error})") from None
+
+
+def translatable(text: str) -> bool:
+    """Whether a text has letters."""
+    return any(map(str.isalpha, text))

@@ -1,0 +1,117 @@
+"""HTML (.html): the text between two tags of blocks is a segment, with its inline tags."""
+
+import re
+from collections import Counter
+from html.parser import HTMLParser
+
+from ..text.markup import VOID
+from .document import TextDocument, translatable
+
+_INLINE = frozenset(
+    "a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark q rp "
+    "rt ruby s samp small span strike strong sub sup time tt u var wbr".split()
+)
+_KEPT = frozenset("script style pre textarea svg math template noscript".split())
+
+
+class Html(TextDocument):
+    """A page or a part of one; scripts, styles and preformatted text are kept."""
+
+    media_type = "text/html; charset=utf-8"
+
+    def __init__(self, content: bytes):
+        super().__init__(content)
+        inline: list[_Part] = []
+        for part in _Parts(self.text).found:
+            if part.kind != "block":
+                inline.append(part)
+                continue
+            crossing = _unpaired(inline)
+            within: list[_Part] = []
+            for one in [*inline, part]:
+                if one is not part and one not in crossing:
+                    within.append(one)
+                    continue
+                if any(x.kind == "text" and translatable(self._of(x)) for x in within):
+                    start, core = within[0].start, self.text[within[0].start : within[-1].end]
+                    self.add(start + len(core) - len(core.lstrip()), start + len(core.rstrip()))
+                within = []
+            inline = []
+
+    def _of(self, part: "_Part") -> str:
+        return self.text[part.start : part.end]
+
+
+class _Part:
+    """A text, an entity, an inline tag (kind is its name), a point, or the tag of a block."""
+
+    def __init__(self, start: int, kind: str, *, closes: bool = False):
+        self.start, self.end, self.kind, self.closes = start, start, kind, closes
+
+
+class _Parts(HTMLParser):
+    """The parts of a page with their places; a block ends it."""
+
+    def __init__(self, text: str):
+        super().__init__(convert_charrefs=False)
+        self.found: list[_Part] = []
+        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
+        self._kept, self._depth = "", 0  # an element that is not translated, and those inside
+        self.feed(text)
+        self.close()
+        self.found.append(_Part(len(text), "block"))
+        for one, after in zip(self.found, self.found[1:], strict=False):
+            one.end = after.start
+
+    def _add(self, kind: str, *, closes: bool = False) -> None:
+        line, column = self.getpos()
+        kind = "block" if self._depth else kind
+        self.found.append(_Part(self._starts[line - 1] + column, kind, closes=closes))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if self._depth:
+            self._depth += tag == self._kept
+        elif tag in _KEPT or (("translate", "no") in attrs and tag not in VOID):
+            self._kept, self._depth = tag, 1
+        self._add(tag if tag in _INLINE else "block")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._add("point" if tag in _INLINE else "block")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._add(tag if tag in _INLINE else "block", closes=True)
+        if self._depth and tag == self._kept:
+            self._depth -= 1
+
+    def handle_data(self, data: str) -> None:
+        self._add("text")
+
+    def _point(self, _text: str) -> None:
+        self._add("point")
+
+    def _block(self, _text: str) -> None:
+        self._add("block")
+
+    handle_entityref = handle_charref = handle_comment = _point  # type: ignore[assignment]
+    handle_decl = handle_pi = unknown_decl = _block  # type: ignore[assignment]
+
+
+def _unpaired(parts: list[_Part]) -> set[_Part]:
+    """The inline tags that are opened or closed outside these parts of the page."""
+    opened: list[_Part] = []
+    count: Counter[str] = Counter()
+    unpaired = set()
+    for one in parts:
+        if one.kind in ("text", "point") or one.kind in VOID:
+            continue
+        if not one.closes:
+            opened.append(one)
+            count[one.kind] += 1
+        elif count[one.kind]:
+            while (last := opened.pop()).kind != one.kind:
+                unpaired.add(last)
+                count[last.kind] -= 1
+            count[one.kind] -= 1
+        else:
+            unpaired.add(one)
+    return unpaired.union(opened)

@@ -1,0 +1,119 @@
+"""Marks inside a segment, such as tags and placeholders, as numbered HTML tags.
+
+`<x1>...</x1>` stands for an opening and a closing mark, `<x2/>` for a mark without text, and
+`<code>...</code>` for text that is copied. So `text.markup` places all marks in the translation.
+"""
+
+import html
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+PLACEHOLDER = (
+    r"(?P<copied>%(?:\(\w+\)|\d+\$)?[-+#0]*\d*(?:\.\d+)?(?:hh|ll|[hlLqjzt])?[diouxXeEfFgGcrsaA]|%%"
+    r"|\$?\{[^{}\s]*\})"
+)  # of C, Python and others
+_TAG = re.compile(r"<(?P<slash>/?)x(?P<number>\d+)(?P<point>/?)>|</?code>")
+_CONTROLS = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f]")  # XML has none
+
+
+class Token(NamedTuple):
+    """A part of a translation: a text, or a mark."""
+
+    kind: str  # text, open, close or point
+    text: str = ""
+    number: int = -1  # of the mark
+
+
+def tokens(translation: str) -> Iterator[Token]:
+    """The texts and marks of a translation."""
+    place = 0
+    for match in _TAG.finditer(translation):
+        if place < match.start():
+            yield Token("text", _unescaped(translation[place : match.start()]))
+        place = match.end()
+        if match["number"]:
+            kind = "point" if match["point"] else "close" if match["slash"] else "open"
+            yield Token(kind, number=int(match["number"]))
+    if place < len(translation):
+        yield Token("text", _unescaped(translation[place:]))
+
+
+def escaped(text: str) -> str:
+    """A text as it stands in a segment."""
+    return html.escape(text, quote=False)
+
+
+def _unescaped(text: str) -> str:
+    return _CONTROLS.sub("", html.unescape(text))
+
+
+class MarkedText:
+    """A text whose marks a regular expression finds; `segment` has tags in their place.
+
+    The expression has the groups `name` and `slash` for tags, `copied` for text to copy; every
+    other match is a mark without text. Spaces around the text are kept.
+    """
+
+    def __init__(self, text: str, marks: re.Pattern[str], *, xml: bool = False):
+        """xml: whether the text has entities."""
+        self._xml = xml
+        core = text.strip()
+        start = text.find(core)
+        self._around = text[:start], text[start + len(core) :]
+        self._codes: list[list[str]] = []  # opening and closing marks, by number
+        matches = list(marks.finditer(core))
+        closing = _pairs(matches)
+        numbers: dict[int, int] = {}  # of closing matches
+        parts, plain, place = [], [], 0
+        for i, match in enumerate(matches):
+            plain.append(core[place : match.start()])
+            parts.append(self._shown(plain[-1]))
+            place = match.end()
+            if match.groupdict().get("copied"):
+                parts.append(f"<code>{self._shown(match[0])}</code>")
+            elif i in numbers:
+                self._codes[numbers[i]].append(match[0])
+                parts.append(f"</x{numbers[i]}>")
+            else:
+                number = len(self._codes)
+                self._codes.append([match[0]])
+                if i in closing:
+                    numbers[closing[i]] = number
+                parts.append(f"<x{number}>" if i in closing else f"<x{number}/>")
+        plain.append(core[place:])
+        self.segment = "".join(parts) + self._shown(plain[-1])
+        self.plain = "".join(plain)
+
+    def _shown(self, text: str) -> str:
+        return text if self._xml else escaped(text)
+
+    def restored(self, translation: str) -> str:
+        """A translation of the segment with the marks of the text."""
+        parts = [self._around[0]]
+        for token in tokens(translation):
+            if token.kind == "text":
+                parts.append(escaped(token.text) if self._xml else token.text)
+            else:
+                parts.append(self._codes[token.number][token.kind == "close"])
+        return "".join([*parts, self._around[1]])
+
+
+def _pairs(matches: list[re.Match[str]]) -> dict[int, int]:
+    """The number of the closing match of each opening one."""
+    found: dict[int, int] = {}
+    opened: list[tuple[str, int]] = []
+    count: Counter[str] = Counter()
+    for i, match in enumerate(matches):
+        groups = match.groupdict()
+        name = groups["name"] or ""
+        if name and not groups["slash"] and not match[0].endswith("/>"):
+            opened.append((name, i))
+            count[name] += 1
+        elif count[name]:
+            while (last := opened.pop())[0] != name:
+                count[last[0]] -= 1
+            count[name] -= 1
+            found[last[1]] = i
+    return found

@@ -1,0 +1,185 @@
+"""Word's documents (.docx): paragraphs of the text, tables, notes, headers, footers and boxes.
+
+Word splits words over runs. Runs of the same format are one text here; a run whose format differs
+from most of its paragraph is marked, and so is everything between the words.
+"""
+
+import io
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+from ..errors import CgruError
+from .document import Document, translatable
+from .inline import escaped, tokens
+from .xml import etree, parsed, serialised
+
+LARGEST = 100 << 20  # bytes of the unpacked files
+RATIO = 100  # of the unpacked files and the document
+_PARTS = re.compile(r"word/(?:document|header\d*|footer\d*|footnotes|endnotes)\.xml")
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+_AROUND = (f"{_W}hyperlink", f"{_W}ins", f"{_W}smartTag")  # contain runs
+_DROPPED = (f"{_W}proofErr", f"{_W}lastRenderedPageBreak", f"{_W}softHyphen")
+
+
+class Word(Document):
+    """A document; paragraphs whose translation differs are written anew."""
+
+    media_type = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+
+    def __init__(self, content: bytes):
+        """Raises CgruError for a file with macros, and one that is too large when unpacked."""
+        super().__init__()
+        self._archive = zipfile.ZipFile(io.BytesIO(content))
+        files = self._archive.infolist()
+        unpacked = sum(one.file_size for one in files)
+        if unpacked > min(LARGEST, RATIO * len(content)):
+            raise CgruError(
+                f"{unpacked:,} bytes when unpacked; at most {LARGEST:,} are read, and {RATIO} "
+                "times the size of the file"
+            )
+        names = self._archive.namelist()
+        if "word/document.xml" not in names:
+            raise CgruError("not a .docx file")
+        types = self._archive.read("[Content_Types].xml")
+        if b"macroEnabled" in types or any(name.endswith("vbaProject.bin") for name in names):
+            raise CgruError("has macros; save it as a .docx file without them")
+        self._trees = {
+            name: parsed(self._archive.read(name)) for name in names if _PARTS.fullmatch(name)
+        }
+        every = (_Paragraph(p) for tree in self._trees.values() for p in tree.iter(f"{_W}p"))
+        self._paragraphs = [one for one in every if translatable(one.plain)]
+        self.segments = [one.segment for one in self._paragraphs]
+
+    def written(self, translations: Sequence[str]) -> bytes:
+        for paragraph, translation in zip(self._paragraphs, translations, strict=True):
+            if translation != paragraph.segment:
+                paragraph.write(translation)
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+            for one in self._archive.infolist():
+                tree = self._trees.get(one.filename)
+                content = self._archive.read(one) if tree is None else serialised(tree)
+                archive.writestr(one, content)
+        return out.getvalue()
+
+
+class _Piece(NamedTuple):
+    """A text of one format, or (None) elements between texts."""
+
+    text: str | None
+    format: Any = None  # w:rPr of a run
+    around: Any = None  # a hyperlink, for example
+    elements: Sequence[Any] = ()  # elements of a run, where it has one, else of the paragraph
+    in_run: bool = False
+
+    @property
+    def key(self) -> tuple:
+        """The same for texts of the same format."""
+        shown = etree().tostring(self.format) if self.format is not None else b""
+        return shown, self.around
+
+
+class _Paragraph:
+    """A paragraph as a segment."""
+
+    def __init__(self, element: Any):
+        self._element = element
+        self._pieces: list[_Piece] = []
+        for piece in _pieces(element, None):
+            last = self._pieces[-1] if self._pieces else None
+            if last and piece.text and last.text is not None and last.key == piece.key:
+                self._pieces[-1] = last._replace(text=last.text + piece.text)
+            else:
+                self._pieces.append(piece)
+        self.plain = "".join(piece.text or "" for piece in self._pieces)
+        sizes: Counter = Counter()
+        for piece in self._pieces:
+            if piece.text and piece.around is None:
+                sizes[piece.key] += len(piece.text)
+        base = sizes.most_common(1)[0][0] if sizes else None
+        of_base = (piece for piece in self._pieces if piece.text and piece.key == base)
+        self._base = next(of_base, _Piece(""))
+        shown = []
+        for i, piece in enumerate(self._pieces):
+            if piece.text is None:
+                shown.append(f"<x{i}/>")
+            elif piece.key == base:
+                shown.append(escaped(piece.text))
+            else:
+                shown.append(f"<x{i}>{escaped(piece.text)}</x{i}>")
+        self.segment = "".join(shown)
+
+    def write(self, translation: str) -> None:
+        """Replace the runs by those of a translation."""
+        paragraph = self._element
+        for child in list(paragraph):
+            if child.tag != f"{_W}pPr":
+                paragraph.remove(child)
+        opened: list[tuple[_Piece, Any]] = [(self._base, paragraph)]
+        for token in tokens(translation):
+            piece, parent = opened[-1]
+            if token.kind == "text":
+                text = etree().Element(f"{_W}t")
+                text.text = token.text
+                text.set(_SPACE, "preserve")
+                parent.append(_run(piece.format, [text]))
+            elif token.kind == "open":
+                inner = self._pieces[token.number]
+                opened.append((inner, _within(inner.around, parent)))
+            elif token.kind == "close":
+                opened.pop()
+            else:
+                point = self._pieces[token.number]
+                parent = _within(point.around, parent)
+                elements = list(point.elements)
+                parent.extend([_run(point.format, elements)] if point.in_run else elements)
+
+
+def _within(around: Any, parent: Any) -> Any:
+    """A new hyperlink, for example, in the parent; None: the parent."""
+    if around is None:
+        return parent
+    return etree().SubElement(parent, around.tag, around.attrib)
+
+
+def _run(style: Any, elements: Sequence[Any]) -> Any:
+    run = etree().Element(f"{_W}r")
+    if style is not None:
+        run.append(deepcopy(style))
+    run.extend(elements)
+    return run
+
+
+def _pieces(parent: Any, around: Any) -> Iterator[_Piece]:
+    """The texts of a paragraph or hyperlink, and what stands between them.
+
+    A field, whose result the program computes, is one piece.
+    """
+    field: list[Any] = []
+    depth = 0
+    for child in parent:
+        changes = [one.get(f"{_W}fldCharType") for one in child.iter(f"{_W}fldChar")]
+        depth += changes.count("begin") - changes.count("end")
+        if depth > 0 or changes:
+            field.append(child)
+            if depth <= 0:
+                yield _Piece(None, around=around, elements=field)
+                field = []
+        elif child.tag == f"{_W}r":
+            style = child.find(f"{_W}rPr")
+            for one in child:
+                if one.tag == f"{_W}t":
+                    yield _Piece(one.text or "", style, around)
+                elif one.tag not in (f"{_W}rPr", *_DROPPED):
+                    yield _Piece(None, style, around, [one], in_run=True)
+        elif child.tag in _AROUND and around is None:
+            yield from _pieces(child, child)
+        elif child.tag not in (f"{_W}pPr", *_DROPPED):
+            yield _Piece(None, around=around, elements=[child])
+    if field:
+        yield _Piece(None, around=around, elements=field)

@@ -1,0 +1,81 @@
+"""XLIFF 1.2 and 2 (.xlf, .xliff): units without a translation."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import CgruError
+from .document import Document, translatable
+from .inline import PLACEHOLDER, MarkedText
+from .xml import etree, parsed, serialised
+
+_CODE = "ph|bpt|ept|it|sub|bx|ex|x|sc|ec|sm|em|cp"
+_MARKS = re.compile(
+    rf"<(?P<code>(?:\w+:)?(?:{_CODE}))\b[^<>]*(?:/>|(?<!/)>.*?</(?P=code)>)|<!--.*?-->|<\?.*?\?>"
+    rf"|<(?P<slash>/?)(?P<name>[\w:.-]+)[^<>]*>|{PLACEHOLDER}|\s*\n\s*",
+    re.DOTALL,
+)
+_NEW = ("new", "needs-translation", "initial")
+
+
+class Xliff(Document):
+    """Units whose target is missing, empty or of a state before translation."""
+
+    media_type = "application/xliff+xml"
+
+    def __init__(self, content: bytes):
+        """Raises CgruError for a file that is not XLIFF."""
+        super().__init__()
+        self._tree = parsed(content)
+        root = self._tree.getroot()
+        if etree().QName(root).localname != "xliff":
+            raise CgruError("not an XLIFF file")
+        self._units: list[tuple[Any, MarkedText]] = []
+        for source in root.iter("{*}source"):
+            unit = source.getparent()
+            if etree().QName(unit).localname in ("trans-unit", "segment") and _is_open(unit):
+                marked = MarkedText(_inner(source), _MARKS, xml=True)
+                if translatable(marked.plain):
+                    self._units.append((source, marked))
+        self.segments = [marked.segment for _, marked in self._units]
+
+    def written(self, translations: Sequence[str]) -> bytes:
+        for (source, marked), translation in zip(self._units, translations, strict=True):
+            target = source.getparent().find("{*}target")
+            if target is None:
+                target = etree().SubElement(source.getparent(), _named(source, "target"))
+                target.tail = source.tail
+                source.addnext(target)
+            names = "".join(
+                f' xmlns{f":{prefix}" if prefix else ""}="{uri}"'
+                for prefix, uri in source.nsmap.items()
+                if prefix != "xml"
+            )
+            filled = etree().fromstring(f"<target{names}>{marked.restored(translation)}</target>")
+            target.text, target[:] = filled.text, list(filled)
+            if target.get("state"):
+                target.set("state", "translated")
+            elif source.getparent().get("state"):
+                source.getparent().set("state", "translated")
+        return serialised(self._tree)
+
+
+def _named(element: Any, name: str) -> str:
+    space = etree().QName(element).namespace
+    return f"{{{space}}}{name}" if space else name
+
+
+def _inner(element: Any) -> str:
+    """The XML between the tags of an element."""
+    text = etree().tostring(element, encoding="unicode", with_tail=False)
+    return text[text.index(">") + 1 : text.rindex("</")] if "</" in text else ""
+
+
+def _is_open(unit: Any) -> bool:
+    """Whether a unit waits for a translation."""
+    if any(one.get("translate") == "no" for one in (unit, *unit.iterancestors())):
+        return False
+    target = unit.find("{*}target")
+    done = target is not None and (target.text or len(target))
+    state = (target.get("state") if target is not None else None) or unit.get("state")
+    return not done or state in _NEW

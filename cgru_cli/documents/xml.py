@@ -1,0 +1,32 @@
+"""XML of documents, parsed without entities and without the network."""
+
+from typing import Any
+
+from ..errors import CgruError
+from ..system.versions import installed
+
+
+def etree() -> Any:
+    """lxml.etree. Raises CgruError if it is not installed."""
+    return installed("lxml.etree", "documents")
+
+
+def parsed(content: bytes) -> Any:
+    """The tree of a file. Raises CgruError for one that declares entities."""
+    parser = etree().XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+    root = etree().fromstring(content, parser)
+    declared = root.getroottree().docinfo.internalDTD
+    if declared is not None and any(True for _ in declared.iterentities()):
+        raise CgruError("its XML declares entities, which are not read")
+    return root.getroottree()
+
+
+def serialised(tree: Any) -> bytes:
+    """The file of a tree, in its encoding."""
+    info = tree.docinfo
+    return etree().tostring(
+        tree,
+        xml_declaration=True,
+        encoding=info.encoding or "UTF-8",
+        standalone=info.standalone or None,
+    )

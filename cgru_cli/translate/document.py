@@ -1,0 +1,38 @@
+"""`cgru translate --document IN OUT`: the segments of a document are the lines to translate."""
+
+import dataclasses
+
+from ..documents.reader import document_of
+from ..errors import UsageError
+from ..options.translate import TranslateOptions
+from ..system.atomic_files import atomic_write
+from ..system.lines import check_distinct
+from ..system.structured_files import read_bytes
+from ..system.terminal import ProgressCounter
+from .line_search import search_of
+
+LARGEST = 1 << 30  # bytes
+
+
+def translate_document(options: TranslateOptions) -> None:
+    """Translate a document. Raises CgruError for one that cannot be read, and for bad models."""
+    if len(options.document) != 2:
+        raise UsageError("--document: two files are expected, to read and to write")
+    source, target = options.document
+    check_distinct([source, *options.model, *options.vocabularies], target)
+    document = document_of(source, read_bytes(source, "a document", LARGEST))
+    sentences = options.split_sentences or "auto"
+    options = dataclasses.replace(
+        options, document=(), markup=document.form, split_sentences=sentences
+    )
+    search = search_of(options)
+    progress = ProgressCounter("segments", options.quiet)
+    translations = list(document.segments)
+    for one in search.translations(document.segments, n_best=False):
+        if one.hypotheses and not one.empty:
+            translations[one.number] = one.hypotheses[0].text
+        progress.add(True)
+    progress.close()
+    search.requests.report()
+    with atomic_write(target) as file:
+        file.write(document.written(translations))

@@ -1,0 +1,72 @@
+"""Texts of several sentences: translated a sentence at a time, and joined with their marks."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..text.markup import Markup
+from ..text.sentences import Sentences
+from .phrases import Fields
+from .results import Translation
+
+if TYPE_CHECKING:
+    from .line_search import LineSearch
+
+
+class Paragraph:
+    """A text; `lines` are its sentences without marks, which are to be translated."""
+
+    def __init__(self, search: LineSearch, text: str, form: str | None, sentences: Sentences):
+        """form: how marks are written (see `text.markup`), None: the text has none."""
+        self._search, self._sentences = search, sentences
+        self._markup = search.requests.markup(text, form) if form else None
+        self._plain = self._markup.plain if self._markup else text
+        self.lines = [Fields(one, plain=True) for one in sentences.split(self._plain)]
+
+    def translation(self, number: int, parts: Sequence[Translation]) -> Translation:
+        """The translation of the text, whose number this is, from those of its lines."""
+        right_left = self._search.plan.layout.right_left
+        whole = Translation.joined(number, parts, self._sentences.join, right_left=right_left)
+        markup = self._markup
+        if markup is None or not whole.hypotheses:
+            return whole
+        best = whole.hypotheses[0]._replace(detokenized=self._placed(markup, parts))
+        return whole._replace(hypotheses=[best])
+
+    def _placed(self, markup: Markup, parts: Sequence[Translation]) -> str:
+        """The text of the translation with the marks of the source."""
+        begins, place = [], 0  # of the sentences in the text
+        for line in self.lines:
+            begins.append(max(place, self._plain.find(line.source, place)))
+            place = begins[-1] + len(line.source)
+        best = [part.hypotheses[0] for part in parts]
+        if self._search.plan.layout.right_left:
+            best = [one.reversed() for one in best]
+        columns = np.cumsum([0, *(len(part.source) for part in parts)]).tolist()
+        rows = np.cumsum([0, *(len(one.tokens) for one in best)]).tolist()
+        weights = np.zeros((rows[-1], columns[-1]), np.float32)
+        for i, one in enumerate(best):
+            if one.alignment is not None:
+                shape = rows[i + 1] - rows[i], columns[i + 1] - columns[i]
+                weights[rows[i] : rows[i + 1], columns[i] : columns[i + 1]] = one.alignment[
+                    : shape[0], : shape[1]
+                ]
+
+        def words_before(place: int) -> int:
+            i = max(0, bisect_right(begins, place) - 1)
+            begun = self.lines[i].source[: max(0, place - begins[i])]
+            return columns[i] + min(self._search.requests.count(begun), len(parts[i].source))
+
+        def text_before(count: int) -> str:
+            i = min(bisect_right(rows, count), len(best)) - 1
+            words = best[i].tokens[: count - rows[i]]
+            copied = self._search.requests.copied(self.lines[i].source)
+            begun = self._search.results.filled_text(words, copied)
+            return self._sentences.join([*(one.text for one in best[:i]), begun])
+
+        places = {place: words_before(place) for place in markup.borders()}
+        return markup.placed(weights, places, text_before)

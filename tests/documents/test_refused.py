@@ -1,0 +1,88 @@
+"""Documents that are refused in one line: bombs, macros, and files of another kind."""
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+from bombs import refused
+
+from cgru_cli.documents.reader import document_of
+
+FILES = Path(__file__).parent / "files"
+
+
+def changed(**members):
+    """A document of Word with other contents of some files."""
+    out = io.BytesIO()
+    with (
+        zipfile.ZipFile(FILES / "word-header.docx") as before,
+        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
+        contents = {name: before.read(name) for name in before.namelist()}
+        for name, content in (contents | members).items():
+            archive.writestr(name, content(contents[name]) if callable(content) else content)
+    return out.getvalue()
+
+
+TYPES = "[Content_Types].xml"
+BOMB = b"""<?xml version="1.0"?>
+<!DOCTYPE xliff [<!ENTITY a "aaaaaaaaaa">%s]>
+<xliff version="1.2"><file><body><trans-unit><source>&k;</source></trans-unit></body></file></xliff>
+""" % b"".join(b'<!ENTITY %c "%s">' % (i, b"&%c;" % (i - 1) * 10) for i in range(98, 108))
+OUTSIDE = BOMB.replace(b'<!ENTITY a "aaaaaaaaaa">', b'<!ENTITY k SYSTEM "/etc/passwd">')
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.docx", changed(**{"word/zeros.xml": bytes(20 << 20)}), "when unpacked"),
+        ("a.docx", changed(**{"word/vbaProject.bin": b"Sub"}), "has macros"),
+        (
+            "a.docx",
+            changed(
+                **{TYPES: lambda x: x.replace(b"document.main", b"document.macroEnabled.main")}
+            ),
+            "has macros",
+        ),
+        ("a.docx", changed(**{"word/document.xml": BOMB}), "declares entities"),
+        ("a.docx", b"PK\3\4 no archive", "not a valid .docx file"),
+        ("a.docx", b"\xd0\xcf\x11\xe0 an old or encrypted one", "not a valid .docx file"),
+        ("a.xliff", BOMB, "declares entities"),
+        ("a.xliff", OUTSIDE, "declares entities"),
+        ("a.xlf", b"<tmx/>", "not an XLIFF file"),
+        ("a.xlf", b"<xliff><a></b></xliff>", "not a valid .xlf file"),
+        ("a.txt", b"\xff\xfe\0", "not a text in utf-8"),
+        ("a.po", b'msgid "\nmsgid', "not a valid .po file"),
+        ("a.srt", b"1\nno times\n", "not a valid .srt file"),
+        ("a.pdf", b"%PDF", "the formats of documents are .txt"),
+    ],
+)
+def test_one_line(name, content, message):
+    said = refused(document_of, name, content)
+    assert said.startswith("a.") and message in said
+
+
+def test_a_catalogue_is_never_the_name_of_a_file(tmp_path):
+    secret = tmp_path / "secret.po"
+    secret.write_text('msgid "Secret"\nmsgstr ""\n')
+    assert "not a valid" in refused(document_of, "a.po", str(secret).encode())
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.html", b"<b>" * 100_000 + b"</i>x" * 100_000),
+        ("a.html", b"<pre>" * 300_000),
+        ("a.html", b"<!--" * 300_000),
+        ("a.md", b"*a " * 100_000),
+        ("a.md", b"[" * 50_000),
+        ("a.srt", b"1\n00:00:01,000 --> 00:00:02,000\n" + b"<i>" * 200_000 + b"a</b>" * 50_000),
+        ("a.po", b'msgid "' + b"<a>" * 200_000 + b"</b>" * 200_000 + b'x"\nmsgstr ""\n'),
+    ],
+)
+def test_long_documents_of_marks_take_little_time(name, content):
+    from bombs import bounded
+
+    with bounded(seconds=20, mebibytes=800):
+        document_of(name, content)
