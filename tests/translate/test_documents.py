@@ -13,7 +13,10 @@ from cgru_cli import Translator
 from cgru_cli.cli import main
 from cgru_cli.text.copying import PLACEHOLDERS
 
-PAGE = "<!doctype html>\n<h1>a b</h1><p>c <b>d f</b> a . b <i>a</i> c .\n<p translate=no>a<script>a</script>"
+PAGE = (
+    "<!doctype html>\n<h1>a b</h1><p>c <b>d f</b> a . b <i>a</i> c .\n"
+    "<p translate=no>a<script>a</script>"
+)
 SOURCE = ["eos", "UNK", "a", "b", "c", "d", "f", ".", *PLACEHOLDERS[:2]]
 
 
