@@ -57,8 +57,15 @@ class _Parts(HTMLParser):
         self.found: list[_Part] = []
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
         self._kept, self._depth = "", 0  # an element that is not translated, and those inside
-        self.feed(text)
+        # HTMLParser takes quadratic time for what is opened and never closed
+        whole = text[: text.rfind(">") + 1]
+        comment = whole.find("<!--", whole.rfind("-->") + 1)
+        self.feed(whole[:comment] if comment >= 0 else whole)
         self.close()
+        if comment >= 0:
+            self.found.append(_Part(comment, "block"))
+        elif len(whole) < len(text):
+            self.found.append(_Part(len(whole), "block" if self._depth else "text"))
         self.found.append(_Part(len(text), "block"))
         for one, after in zip(self.found, self.found[1:], strict=False):
             one.end = after.start

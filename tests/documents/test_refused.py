@@ -75,6 +75,7 @@ def test_a_catalogue_is_never_the_name_of_a_file(tmp_path):
         ("a.html", b"<b>" * 100_000 + b"</i>x" * 100_000),
         ("a.html", b"<pre>" * 300_000),
         ("a.html", b"<!--" * 300_000),
+        ("a.html", b"<a " * 300_000),
         ("a.md", b"*a " * 100_000),
         ("a.md", b"[" * 50_000),
         ("a.srt", b"1\n00:00:01,000 --> 00:00:02,000\n" + b"<i>" * 200_000 + b"a</b>" * 50_000),
