@@ -20,7 +20,7 @@ from cgru_cli.options.translate import TranslateOptions
 OF_FILES = """
     config dump_config interpolate_env_vars relative_paths input source target tsv output log quiet
     model model_is vocabularies n_best n_best_size word_scores alignment alignment_format
-    output_alignment heatmap heatmap_lines force_decode constraints resume
+    output_alignment heatmap heatmap_lines force_decode constraints resume document
 """.split()
 
 
