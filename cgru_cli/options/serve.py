@@ -132,7 +132,7 @@ class ServeOptions(ConfiguredOptions):
     )
 
     token_file: str | None = access_option(
-        "--token-file FILE: file whose first line is a password, which requests must send as "
+        "--token-file FILE: file of passwords, one per line, one of which requests must send as "
         "`Authorization: Bearer PASSWORD`"
     )
     cors: tuple[str, ...] = access_option(

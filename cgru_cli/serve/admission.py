@@ -2,7 +2,7 @@
 
 import hmac
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
@@ -38,18 +38,20 @@ _HEADERS = Headers(
 class Admission:
     """ASGI middleware around the whole application.
 
-    It refuses new requests while the server stops, requests without the password, and requests from
+    It refuses new requests while the server stops, requests without a password, and requests from
     web pages of sites that `--cors` does not name (browsers send the origin of a page). It also
     refuses requests that address another host: a page whose site's name is made to lead to this
     machine (DNS rebinding) has the right origin, but a host name that the server does not have.
     """
 
     def __init__(
-        self, app: ASGIApp, service: Service, password: str | None, paths: Collection[str]
+        self, app: ASGIApp, service: Service, passwords: Sequence[str], paths: Collection[str]
     ):
-        """password: required of requests unless None; paths: shown in the log and metrics."""
+        """passwords: requests need one of them, if there are any; paths: shown in the log and
+        metrics.
+        """
         self.service, self.paths = service, paths
-        self._password = None if password is None else password.encode()
+        self._passwords = [password.encode() for password in passwords]
         self._sites = service.options.cors
         self._hosts = set(map(host_of, service.options.host_names)) - {None}
         self._app = app
@@ -107,11 +109,12 @@ class Admission:
             is_own = origin.partition("://")[2].lower() == headers.get("host", "").lower() != ""
             if not is_own and not {"*", origin}.intersection(self._sites):
                 return failed(403, "requests from pages of other sites need --cors")
-        if self._password is None or path in WITHOUT_PASSWORD:
+        if not self._passwords or path in WITHOUT_PASSWORD:
             return None
         scheme, _, given = headers.get("authorization", "").partition(" ")
-        # compare_digest takes constant time
-        is_right = hmac.compare_digest(given.strip().encode(), self._password)
-        if scheme.lower() == "bearer" and is_right:
+        # compare_digest takes constant time, and all are compared
+        right = [hmac.compare_digest(given.strip().encode(), one) for one in self._passwords]
+        if scheme.lower() == "bearer" and any(right):
             return None
-        return failed(401, "a password is needed", {"WWW-Authenticate": "Bearer"})
+        problem = "the password is wrong" if given.strip() else "a password is needed"
+        return failed(401, problem, {"WWW-Authenticate": "Bearer"})

@@ -1,5 +1,7 @@
 """The application: the paths and their handlers."""
 
+from collections.abc import Sequence
+
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -10,6 +12,8 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from . import openapi, page
 from .admission import Admission
+from .bodies import body
+from .libre_translate import LibreTranslate, is_libre
 from .marian_websocket import MarianWebSocket
 from .messages import failed
 from .metrics import CONTENT_TYPE
@@ -22,9 +26,9 @@ _COMPRESSED = 2000  # bytes: smaller answers are not worth it
 _LEVEL = 4  # of 9: JSON of attention shrinks to a third, at 60 MB/s
 
 
-def application(service: Service, password: str | None = None) -> Admission:
-    """All paths of the server; password: required of requests unless None."""
-    rest, nematus = Rest(service), NematusRest(service)
+def application(service: Service, passwords: Sequence[str] = ()) -> Admission:
+    """All paths of the server; passwords: requests need one of them, if there are any."""
+    rest, nematus, libre = Rest(service), NematusRest(service), LibreTranslate(service)
 
     ok = JSONResponse({"status": "ok"})
 
@@ -32,6 +36,11 @@ def application(service: Service, password: str | None = None) -> Admission:
         if service.draining:
             return failed(503, DRAINING)
         return ok if service.ready else failed(503, "the models are loading")
+
+    async def translate(request: Request) -> Response:
+        content = await body(request, service.options)
+        protocol = libre if is_libre(request, content) else nematus
+        return await protocol.translate(request, content)
 
     description = openapi.description()
 
@@ -47,7 +56,8 @@ def application(service: Service, password: str | None = None) -> Admission:
         Route("/v1/alternatives", rest.alternatives, methods=["POST"]),
         Route("/v1/score", rest.score, methods=["POST"]),
         Route("/openapi.json", described, methods=["GET"]),
-        Route("/translate", nematus.translate, methods=["POST"]),
+        Route("/translate", translate, methods=["POST"]),
+        Route("/languages", libre.languages),
         Route("/status", nematus.status),
         Route("/health/live", ok, methods=["GET"]),
         Route("/health/ready", ready),
@@ -63,7 +73,7 @@ def application(service: Service, password: str | None = None) -> Admission:
     # Starlette compresses no server-sent events: each is sent when it is ready.
     compression = Middleware(GZipMiddleware, minimum_size=_COMPRESSED, compresslevel=_LEVEL)
     app = Starlette(routes=routes, middleware=[compression], exception_handlers=handlers)
-    return Admission(app, service, password, paths)
+    return Admission(app, service, passwords, paths)
 
 
 async def _error(_request: Request, error: Exception) -> Response:

@@ -7,6 +7,8 @@ from ..system.garbage import collected_by_hand
 from ..system.log_file import log_to
 from ..system.versions import installed
 
+_LARGEST = 1 << 20  # characters of a file of passwords
+
 
 def run(options: ServeOptions) -> None:
     """Serve until SIGTERM or SIGINT.
@@ -26,7 +28,7 @@ def _run(options: ServeOptions) -> None:
     from .server import serve
     from .service import Service
 
-    password = _password(options.token_file) if options.token_file else None
+    passwords = _passwords(options.token_file) if options.token_file else ()
     models = served_models(options)
     if any(one.needs_tensorflow for one in models.values()):
         tensorflow_start.start(options.device, options.cpu_threads, long_running=True)
@@ -36,15 +38,19 @@ def _run(options: ServeOptions) -> None:
     with collected_by_hand():
         service.start()
         try:
-            serve(application(service, password), service)
+            serve(application(service, passwords), service)
         finally:
             service.engine.stop()
 
 
-def _password(path: str) -> str:
-    """The first line of a file. Raises CgruError if it is too short or not printable ASCII."""
+def _passwords(path: str) -> list[str]:
+    """The lines of a file. Raises CgruError for one that is too short or not printable ASCII."""
     with reading(path), open(path, encoding="utf-8", errors="replace") as file:
-        password = file.readline(4096).strip()
-    if len(password) < 8 or not password.isascii() or not password.isprintable():
-        raise CgruError(f"{path}: its first line must be a password of at least 8 ASCII characters")
-    return password
+        lines = file.read(_LARGEST).splitlines()
+    passwords = [password for line in lines if (password := line.strip())]
+    for number, password in enumerate(passwords or [""], 1):
+        if len(password) < 8 or not password.isascii() or not password.isprintable():
+            raise CgruError(
+                f"{path}: password {number} must have at least 8 printable ASCII characters"
+            )
+    return passwords

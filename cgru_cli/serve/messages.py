@@ -1,6 +1,6 @@
 """Requests and answers in JSON, as types: msgspec checks them, and `openapi` describes them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, TypeVar
 
 import msgspec
@@ -131,6 +131,20 @@ class NematusRequest(Struct, frozen=True, kw_only=True):
     return_word_probabilities: Annotated[bool, about("return each word's probability")] = False
 
 
+class LibreRequest(Struct, frozen=True, kw_only=True):
+    """A request of LibreTranslate's protocol; as there, unknown fields are ignored."""
+
+    q: Annotated[str | list[str], about("text to translate, or a list of texts")]
+    source: Annotated[str, about("code of the language, or auto: the first that fits")]
+    target: Annotated[str, about("code of the language")]
+    format: Annotated[Literal["text", "html"], about("html needs a server with --markup html")] = (
+        "text"
+    )
+    alternatives: Annotated[
+        Annotated[int, Meta(ge=0)], about("number of other translations of a single sentence")
+    ] = 0
+
+
 # --- Answers ------------------------------------------------------------------------------------
 
 Number = float | None  # msgspec writes NaN and infinities as null
@@ -241,6 +255,19 @@ class NematusStatus(Struct):
     service: Literal["cgru"] = "cgru"
 
 
+class LibreLanguage(Struct):
+    code: str
+    name: Annotated[str, about("the code again; names depend on the reader's language")]
+    targets: list[str]
+
+
+class LibreAnswer(Struct):
+    translated_text: str | list[str] = msgspec.field(name="translatedText")
+    alternatives: Annotated[
+        list[str | list[str]] | UnsetType, about("of each text a list, where `q` is a list")
+    ] = UNSET
+
+
 class ErrorAnswer(Struct):
     error: str
     status: Literal["error"] = "error"
@@ -272,7 +299,7 @@ def decoded(kind: type[Request], content: bytes) -> Request:
 
 
 def encoded(
-    answer: Struct, status: int = 200, headers: Mapping[str, str] | None = None
+    answer: Struct | Sequence[Struct], status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
     """The answer as JSON."""
     return Response(msgspec.json.encode(answer), status, headers, "application/json")

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from .. import __version__
-from .bodies import answered, body
+from .bodies import answered
 from .messages import (
     NematusAnswer,
     NematusRequest,
@@ -36,10 +36,10 @@ class NematusRest:
             NematusStatus("ok" if self._service.ready else "loading", models, __version__)
         )
 
-    async def translate(self, request: Request) -> Response:
+    async def translate(self, request: Request, content: bytes) -> Response:
         """POST /translate."""
         service = self._service
-        asked = decoded(NematusRequest, await body(request, service.options))
+        asked = decoded(NematusRequest, content)
         if asked.character_level:
             raise Refusal(400, "character_level: this server's models read words")
         if asked.n_best > 1:

@@ -2,19 +2,24 @@
 
 from typing import Any
 
-from msgspec import Struct
 from msgspec.json import schema_components
 
 from .. import __version__
 from . import messages as m
 
-# Path, summary, type of the request (None: GET), type of the answer.
-_PATHS: list[tuple[str, str, type[Struct] | None, type[Struct]]] = [
+# Path, summary, type of the request (None: GET), type of the answer; a tuple: one of its types.
+_PATHS: list[tuple[str, str, Any, Any]] = [
     ("/v1/translate", "Translate lines", m.TranslateRequest, m.TranslateAnswer),
     ("/v1/alternatives", "Suggest other words", m.AlternativesRequest, m.AlternativesAnswer),
     ("/v1/score", "Score translations", m.ScoreRequest, m.ScoreAnswer),
     ("/v1/models", "List models and limits", None, m.ModelsAnswer),
-    ("/translate", "Translate by Nematus' protocol", m.NematusRequest, m.NematusAnswer),
+    (
+        "/translate",
+        "Translate by Nematus' protocol (segments), or LibreTranslate's (q)",
+        (m.NematusRequest, m.LibreRequest),
+        (m.NematusAnswer, m.LibreAnswer),
+    ),
+    ("/languages", "Languages by LibreTranslate's protocol", None, list[m.LibreLanguage]),
     ("/status", "Status by Nematus' protocol", None, m.NematusStatus),
 ]
 _ERRORS = {
@@ -34,13 +39,15 @@ _ERRORS = {
 
 def description() -> dict[str, Any]:
     """The whole document."""
-    types = [kind for _, _, *kinds in _PATHS for kind in kinds if kind]
+    types = [one for _, _, *kinds in _PATHS for kind in kinds if kind for one in _types(kind)]
     types += [m.TranslationEvent, m.ErrorAnswer]
     schemas, components = schema_components(types, ref_template="#/components/schemas/{name}")
     schema_of = dict(zip(types, schemas, strict=True))
 
-    def content(kind: type[Struct]) -> dict[str, Any]:
-        return {"application/json": {"schema": schema_of[kind]}}
+    def content(kind: Any) -> dict[str, Any]:
+        schemas = [schema_of[one] for one in _types(kind)]
+        schema = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+        return {"application/json": {"schema": schema}}
 
     failures = {
         status: {"description": text, "content": content(m.ErrorAnswer)}
@@ -75,3 +82,7 @@ def description() -> dict[str, Any]:
         },
         "paths": paths,
     }
+
+
+def _types(kind: Any) -> tuple[Any, ...]:
+    return kind if isinstance(kind, tuple) else (kind,)

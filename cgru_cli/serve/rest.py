@@ -17,6 +17,7 @@ from ..translate.results import Translation
 from . import messages
 from .bodies import answered, body, client_of
 from .messages import decoded, encoded
+from .paragraphs import translated
 from .served_model import SearchOptions, ServedModel
 from .service import Service
 from .work import Kind, Line, Pair, Refusal
@@ -94,19 +95,10 @@ class Rest:
         except CgruError as error:
             status = 400 if isinstance(error, UsageError) else 501
             raise Refusal(status, f"split_sentences: {error}") from None
-        texts = [[sentences.split(line) for line in text.split("\n")] for text in asked.texts]
-        every = [Line(one, avoided=asked.avoid) for text in texts for line in text for one in line]
-        done = iter(await answered(request, self._service, kind, every))
-        translations = []
-        for number, text in enumerate(texts):
-            lines = [
-                Translation.joined(
-                    number, [next(done) for _ in line], sentences.join, right_left=model.right_left
-                )
-                for line in text
-            ]
-            whole = Translation.joined(number, lines, "\n".join, right_left=model.right_left)
-            translations.append(_line(messages.TranslatedLine, model, whole, asked))
+        done = await translated(
+            request, self._service, kind, asked.texts, sentences, avoided=asked.avoid
+        )
+        translations = [_line(messages.TranslatedLine, model, one, asked) for one in done]
         return messages.TranslateAnswer(model.name, translations)
 
     def _lines(self, asked: messages.TranslateRequest) -> list[Line]:

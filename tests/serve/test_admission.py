@@ -57,7 +57,7 @@ def test_requests_from_a_named_site_are_answered(models):
 
 def test_a_password_is_required_if_one_is_set(models):
     good = "https://good.example"
-    with serving(models, password="correct horse", cors=(good,)) as app:
+    with serving(models, password=["battery staple", "correct horse"], cors=(good,)) as app:
         web = client(app)
         asked = {"Origin": good, "Access-Control-Request-Method": "POST"}
         assert web.options("/v1/translate", headers=asked).status_code == 200
@@ -68,8 +68,11 @@ def test_a_password_is_required_if_one_is_set(models):
         for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic x"}):
             answer = web.post("/v1/translate", json=BODY, headers=headers)
             assert answer.status_code == 401 and answer.headers["www-authenticate"] == "Bearer"
+            assert ("wrong" if headers else "needed") in answer.json()["error"]
             assert web.get("/metrics", headers=headers).status_code == 401
-        right = {"Authorization": "Bearer correct horse"}
+        for one in ("battery staple", "correct horse"):
+            right = {"Authorization": f"Bearer {one}"}
+            assert web.get("/metrics", headers=right).status_code == 200
         assert web.post("/v1/translate", json=BODY, headers=right).status_code == 200
         with web.websocket_connect("/translate", headers=right) as socket:
             socket.send_text("a")

@@ -21,7 +21,7 @@ from websockets.sync.client import connect
 
 from cgru_cli.cli import main
 from cgru_cli.errors import CgruError
-from cgru_cli.serve.job import _password
+from cgru_cli.serve.job import _passwords
 
 
 def test_a_missing_package_is_named(monkeypatch):
@@ -38,14 +38,14 @@ def last_words(*arguments):
     return ended.stderr.splitlines()[-1]
 
 
-def test_a_password_has_eight_ascii_characters(tmp_path):
-    path = tmp_path / "password"
-    path.write_text("correct horse\nmore\n")
-    assert _password(str(path)) == "correct horse"
-    for bad in ("", "short\n", "pässword\n"):
+def test_passwords_have_eight_ascii_characters(tmp_path):
+    path = tmp_path / "passwords"
+    path.write_text("correct horse\n\n battery staple \n")
+    assert _passwords(str(path)) == ["correct horse", "battery staple"]
+    for bad, number in (("", 1), ("short\n", 1), ("correct horse\npässword\n", 2)):
         path.write_text(bad, "utf-8")
-        with pytest.raises(CgruError, match="8 ASCII characters"):
-            _password(str(path))
+        with pytest.raises(CgruError, match=f"password {number} must .* 8 printable ASCII"):
+            _passwords(str(path))
 
 
 class Process:

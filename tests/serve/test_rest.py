@@ -275,6 +275,7 @@ def test_requests_and_answers_match_the_openapi_document(web, app):
         "/v1/models": None,
         "/translate": {"segments": [["a"], []], "return_word_probabilities": True},
         "/status": None,
+        "/languages": None,
     }
     assert set(document["paths"]) == set(requests) and set(requests) <= app.paths
     more = {"word_scores": True, "alignment": True}
@@ -297,6 +298,13 @@ def test_requests_and_answers_match_the_openapi_document(web, app):
             check(wrong.json(), operation["responses"]["400"])
         assert answer.status_code == 200
         check(answer.json(), operation["responses"]["200"])
+        if path == "/translate":
+            libre = {"q": ["a", "b"], "source": "auto", "target": "de", "alternatives": 1}
+            check(libre, operation["requestBody"])
+            check(
+                {"translatedText": ["A", "B"], "alternatives": [["C"], []]},
+                operation["responses"]["200"],
+            )
     found = posted(web, "/v1/translate", texts=["a b"], **more)
     one = found["translations"][0]["hypotheses"][0]
     described = document["components"]["schemas"]["Hypothesis"]["properties"]

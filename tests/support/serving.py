@@ -45,14 +45,15 @@ def loaded(*models, **more):
 
 
 @contextlib.contextmanager
-def serving(models, password=None, **more):
+def serving(models, password=(), **more):
     """The application of a running server, with the given models."""
     service = Service(models, options(*next(iter(models.values())).paths, **more))
     service.start()
     # Wait for its first trace, because hypothesis collects garbage in this thread.
     while not service.ready:
         time.sleep(0.01)
-    app = application(service, password)
+    passwords = [password] if isinstance(password, str) else password
+    app = application(service, passwords)
     try:
         yield app
     finally:

@@ -1,0 +1,95 @@
+"""LibreTranslate's protocol: `GET /languages` and `POST /translate` with the field `q`.
+
+Source: LibreTranslate's OpenAPI document and its Python client. Models are chosen by the languages
+that their preprocess.json states. The field `api_key` is not read: a password goes into the header
+`Authorization`, as for all protocols.
+"""
+
+from typing import Any
+from urllib.parse import parse_qsl
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ..errors import CgruError
+from ..system.structured_files import parse_json
+from ..text.sentences import Sentences
+from .messages import LibreAnswer, LibreLanguage, LibreRequest, decoded, encoded
+from .paragraphs import translated
+from .served_model import SearchOptions, ServedModel
+from .service import Service
+from .work import Refusal
+
+
+def is_libre(request: Request, content: bytes) -> bool:
+    """Whether a body is of this protocol, and not of Nematus', which has the same path."""
+    if _is_form(request):
+        return True
+    try:
+        values = parse_json(content, "the request")
+    except CgruError:
+        return False
+    return isinstance(values, dict) and "q" in values and "segments" not in values
+
+
+def _is_form(request: Request) -> bool:
+    kind = request.headers.get("content-type", "")
+    return kind.partition(";")[0].strip() == "application/x-www-form-urlencoded"
+
+
+class LibreTranslate:
+    """The handlers of the paths."""
+
+    def __init__(self, service: Service):
+        self._service = service
+
+    async def languages(self, request: Request) -> Response:
+        """GET /languages."""
+        targets: dict[str, set[str]] = {}
+        for model in self._service.models.values():
+            if model.languages:
+                source, target = model.languages
+                targets.setdefault(source, set()).add(target)
+        return encoded([LibreLanguage(one, one, sorted(targets[one])) for one in sorted(targets)])
+
+    async def translate(self, request: Request, content: bytes) -> Response:
+        """POST /translate, with fields in JSON or as a form sends them."""
+        if _is_form(request):
+            fields: dict[str, Any] = dict(parse_qsl(content.decode("utf-8", "replace")))
+            if fields.get("alternatives", "").isdecimal():
+                fields["alternatives"] = int(fields["alternatives"])
+            content = msgspec.json.encode({"q": ""} | fields)
+        asked = decoded(LibreRequest, content)
+        service, model = self._service, self._model(asked)
+        marked = asked.format == "html"
+        if marked and model.plan.options.markup != "html":
+            raise Refusal(400, "format html: this server translates text; it needs --markup html")
+        search = SearchOptions(n_best=asked.alternatives + 1)
+        kind = service.searching(model, search)
+        texts = [asked.q] if isinstance(asked.q, str) else asked.q
+        sentences = None if marked else _sentences(model)
+        done = await translated(request, service, kind, texts, sentences, plain=not marked)
+        best = [one.hypotheses[0].text if one.hypotheses else "" for one in done]
+        one_text = isinstance(asked.q, str)
+        answer = LibreAnswer(best[0] if one_text else best)
+        if asked.alternatives:
+            others = [[h.text for h in one.hypotheses[1 : asked.alternatives + 1]] for one in done]
+            answer.alternatives = [*others[0]] if one_text else [*others]
+        return encoded(answer)
+
+    def _model(self, asked: LibreRequest) -> ServedModel:
+        """The first model of the languages. Raises Refusal if there is none."""
+        for model in self._service.models.values():
+            source, target = model.languages or ("", "")
+            if target == asked.target and asked.source in ("auto", source):
+                return model
+        raise Refusal(400, f"no model translates from {asked.source} to {asked.target}")
+
+
+def _sentences(model: ServedModel) -> Sentences | None:
+    """The splitter of the model's source language; None without the package sentencex."""
+    try:
+        return model.sentences("")
+    except CgruError:
+        return None

@@ -1,0 +1,81 @@
+"""Clients of LibreTranslate get the answers that they expect."""
+
+from urllib.parse import urlencode
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def english_german(models, monkeypatch):
+    for model in models.values():
+        monkeypatch.setattr(model, "languages", ("en", "de"))
+
+
+def asked(web, **fields):
+    answer = web.post("/translate", json={"source": "en", "target": "de"} | fields)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def lines(web, *texts):
+    answer = web.post("/v1/translate", json={"texts": texts}).json()
+    return [one["text"] for one in answer["translations"]]
+
+
+def test_the_languages(web):
+    assert web.get("/languages").json() == [{"code": "en", "name": "en", "targets": ["de"]}]
+
+
+def test_a_model_without_languages_is_not_listed(web, models, monkeypatch):
+    for model in models.values():
+        monkeypatch.setattr(model, "languages", None)
+    assert web.get("/languages").json() == []
+
+
+def test_a_text_and_a_list_of_texts(web):
+    one, other = lines(web, "a b c", "d")
+    assert one and other and one != other
+    assert asked(web, q="a b c") == {"translatedText": one}
+    assert asked(web, q=["a b c", "d"], api_key="x") == {"translatedText": [one, other]}
+    assert asked(web, q="d", source="auto", format="text") == {"translatedText": other}
+    assert asked(web, q=[]) == {"translatedText": []}
+
+
+def test_lines_stay_lines(web):
+    one, other = lines(web, "a b c", "d")
+    assert asked(web, q="a b c\n\nd")["translatedText"] == f"{one}\n\n{other}"
+
+
+def test_alternatives_are_the_next_of_the_n_best_list(web):
+    answer = web.post("/v1/translate", json={"texts": ["a b c"], "n_best": 3}).json()
+    best, *others = [one["text"] for one in answer["translations"][0]["hypotheses"]]
+    assert asked(web, q="a b c", alternatives=2) == {
+        "translatedText": best,
+        "alternatives": others,
+    }
+
+
+def test_a_form_as_its_python_client_sends(web):
+    form = urlencode({"q": "a b c", "source": "en", "target": "de", "api_key": ""})
+    headers = {"content-type": "application/x-www-form-urlencoded"}
+    answer = web.post("/translate", headers=headers, content=form)
+    assert answer.json() == asked(web, q="a b c")
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"target": "fr"}, "no model translates from en to fr"),
+        ({"source": "de"}, "no model translates from de to de"),
+        ({"format": "html"}, "needs --markup html"),
+        ({"format": "pdf"}, "format"),
+        ({"alternatives": 99}, "this server allows 1 to"),
+        ({"q": 3}, "q"),
+        ({"q": "a" * 61}, "this server takes lines of 60"),
+    ],
+    ids=str,
+)
+def test_an_invalid_request_is_answered_by_one_line(web, fields, message):
+    answer = web.post("/translate", json={"q": "a", "source": "en", "target": "de"} | fields)
+    assert answer.status_code in (400, 413)
+    assert message in answer.json()["error"] and "\n" not in answer.json()["error"]
