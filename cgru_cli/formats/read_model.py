@@ -28,6 +28,8 @@ def read(path: str | os.PathLike[str], runtime: str = "tensorflow") -> Model:
     arrays of an `.onnx` are not read. Raises CgruError, in one line, for anything else, for a
     damaged model, and for a model that cannot be computed.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise CgruError(f"a path of a model is expected, not {type(path).__name__}")
     path = Path(path)
     if not path.name:
         raise CgruError(f"{path}: names no model file")

@@ -156,7 +156,9 @@ class Translator:
 
     def detokenize(self, words: Sequence[str]) -> str:
         """The text of words or sub-words of the target, as in `Hypothesis.tokens`."""
-        return self._search.results.text(words)
+        with in_python():
+            texts = [one_text("words", word) for word in iterated("words", words)]
+            return self._search.results.text(texts)
 
     def _planned(self, plan: SearchPlan) -> SearchPlan:
         attends = plan.options.unk_replace or bool(plan.options.markup) or self._attends

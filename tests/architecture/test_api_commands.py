@@ -26,6 +26,9 @@ def test_no_name_is_also_a_folder(tmp_path):
         cgru_cli.train_model(tmp_path)
     with pytest.raises(UsageError, match="0 hypotheses for 0 references"):
         cgru_cli.evaluate([], [])
+    for read in (cgru_cli.read_model, cgru_cli.load_model):
+        with pytest.raises(CgruError, match="a path of a model is expected, not int"):
+            read(3)
 
 
 def test_text_is_prepared_as_by_the_command(tmp_path):
@@ -86,6 +89,8 @@ def test_scores_are_those_of_sacrebleu():
         (("a b", first), "hypotheses: a list or an iterator"),
         (([b"a"], ["a"]), "hypotheses: text is expected, not bytes"),
         ((texts, first, []), "metrics: an empty list"),
+        ((texts, first, 3), "metrics: a list or an iterator"),
+        ((texts, [first, 3]), "references: a list or an iterator"),
     ):
         with pytest.raises(UsageError, match=message):
             cgru_cli.evaluate(*arguments)

@@ -122,6 +122,12 @@ def test_a_beam_beyond_the_workspace_is_refused_by_name(tmp_path):
         Translator(path, beam_size=1000, workspace=1)
 
 
+def test_only_words_are_joined_to_a_text(path):
+    for words, message in ((3, "words: a list"), ("ab", "words: a list"), ([3], "words: text is")):
+        with pytest.raises(UsageError, match=message):
+            Translator(path).detokenize(words)
+
+
 def test_char_level_makes_each_character_a_word(path):
     assert decided(path, char_level=True).reading.split("a b") == ["a", " ", "b"]
     loaded = load_model(path)

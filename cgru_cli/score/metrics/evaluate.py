@@ -32,11 +32,15 @@ def evaluate(
             for one in iterated("hypotheses", hypotheses)
         ]
         given = list(iterated("references", references))
-        columns = [given] if all(isinstance(one, str) for one in given) else [*map(list, given)]
+        columns = (
+            [given]
+            if all(isinstance(one, str) for one in given)
+            else [list(iterated("references", one)) for one in given]
+        )
         for column in columns:
             if not lines or len(column) != len(lines):
                 raise UsageError(f"{len(lines)} hypotheses for {len(column)} references")
-        names = [metrics] if isinstance(metrics, str) else list(metrics)
+        names = [metrics] if isinstance(metrics, str) else list(iterated("metrics", metrics))
         if not names:
             raise UsageError("metrics: an empty list")
         given_options = {"metric": names, "tokenize": tokenize, "lowercase": lowercase}
