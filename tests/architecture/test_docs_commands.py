@@ -129,7 +129,10 @@ cgru train words -m factored.npz --dim-emb 6 --dim-factors 4 2 --dim-rnn 8 --qui
 cp test.list list.txt
 cgru train -t train.de train.en -v train.de.json train.en.json -m back.npz --quiet \
   --dim-emb 6 --dim-rnn 8
-cp test.en dev.src; cp test.de dev.ref; cp test.list test.list2
+cp test.en dev.src; cp test.de dev.ref
+cgru score -m r2l.npz -s src.txt --n-best test.list --n-best-feature R2L > test.list2
+cgru score -m r2l.npz -s src.txt --n-best list.txt > scored.list
+cgru score --n-best scored.list --tune w.json --reference ref.txt --join-bpe
 """,
     "docs/server.md": EXAMPLE,
     "docs/text.md": EXAMPLE + "cgru convert m.npz old-model.npz",
