@@ -109,6 +109,10 @@ class ServeOptions(ConfiguredOptions):
         "--max-body KIB: maximum size of a request's body or a WebSocket message (KiB)",
         whole(1, 1_048_576, default=1024),
     )
+    max_document: int = limit_option(
+        "--max-document KIB: maximum size of a document to translate (KiB)",
+        whole(1, 1_048_576, default=10_240),
+    )
     max_lines: int = limit_option(
         "--max-lines N: maximum number of lines in a request (lines)",
         whole(1, 1_000_000, default=1000),
@@ -132,7 +136,7 @@ class ServeOptions(ConfiguredOptions):
     )
 
     token_file: str | None = access_option(
-        "--token-file FILE: file of passwords, one per line, one of which requests must send as "
+        "--token-file FILE: file of passwords, one per line; requests must send one of them as "
         "`Authorization: Bearer PASSWORD`"
     )
     cors: tuple[str, ...] = access_option(

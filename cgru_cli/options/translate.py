@@ -42,7 +42,7 @@ class TranslateOptions(FilterOptions):
         "--document IN OUT: translate the document IN to OUT and keep its structure: .txt, .md, "
         ".html, .srt, .po, .xliff or .docx; its paragraphs are translated as with "
         "--split-sentences, and their marks are placed as with --markup",
-        excludes="--input, --output, --resume, --n-best, --word-scores, --alignment, "
+        excludes="--input, --output, --n-best, --word-scores, --alignment, "
         "--alignment-format, --output-alignment, --heatmap, --tsv, --force-decode, --constraints, "
         "--markup, --output-sampling, --char-level, --no-spm-encode, --no-spm-decode, "
         "--channel-model, --mbr",

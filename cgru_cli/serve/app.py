@@ -13,6 +13,7 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from . import openapi, page
 from .admission import Admission
 from .bodies import body
+from .documents import Documents
 from .libre_translate import LibreTranslate, is_libre
 from .marian_websocket import MarianWebSocket
 from .messages import failed
@@ -30,6 +31,7 @@ def application(service: Service, passwords: Sequence[str] = ()) -> Admission:
     """All paths of the server; passwords: requests need one of them, if there are any."""
     rest, nematus, libre = Rest(service), NematusRest(service), LibreTranslate(service)
 
+    documents = Documents(service)
     ok = JSONResponse({"status": "ok"})
 
     async def ready(_request: Request) -> Response:
@@ -55,6 +57,9 @@ def application(service: Service, passwords: Sequence[str] = ()) -> Admission:
         Route("/v1/translate", rest.translate, methods=["POST"]),
         Route("/v1/alternatives", rest.alternatives, methods=["POST"]),
         Route("/v1/score", rest.score, methods=["POST"]),
+        Route("/v1/documents", documents.create, methods=["POST"]),
+        Route("/v1/documents/{number}", documents.get, methods=["GET"]),
+        Route("/v1/documents/{number}", documents.delete, methods=["DELETE"]),
         Route("/openapi.json", described, methods=["GET"]),
         Route("/translate", translate, methods=["POST"]),
         Route("/languages", libre.languages),

@@ -16,15 +16,18 @@ def client_of(connection: HTTPConnection) -> str:
     return connection.client.host if connection.client else ""
 
 
-async def body(request: Request, options: ServeOptions) -> bytes:
-    """The body of a request. Raises Refusal if it is too large, too slow or incomplete."""
+async def body(request: Request, options: ServeOptions, largest: int | None = None) -> bytes:
+    """The body of a request. Raises Refusal if it is too large, too slow or incomplete.
+
+    largest: in bytes; --max-body if not given.
+    """
     encoding = request.headers.get("content-encoding", "identity")
     if encoding.lower() != "identity":
         message = f"Content-Encoding {encoding!r}: send the body as it is"
         raise Refusal(415, message, {"Accept-Encoding": "identity", "Connection": "close"})
-    largest = options.max_body * 1024
+    largest = options.max_body * 1024 if largest is None else largest
     content = bytearray()
-    too_large = Refusal(413, f"more than {options.max_body} KiB", {"Connection": "close"})
+    too_large = Refusal(413, f"more than {largest // 1024} KiB", {"Connection": "close"})
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > largest:
         raise too_large

@@ -255,6 +255,13 @@ class NematusStatus(Struct):
     service: Literal["cgru"] = "cgru"
 
 
+class DocumentProgress(Struct):
+    address: Annotated[str, about("path at which progress and, when it is finished, the file is")]
+    name: str
+    done: Annotated[int, about("sentences that are translated")]
+    sentences: Annotated[int, about("0: not counted yet")]
+
+
 class LibreLanguage(Struct):
     code: str
     name: Annotated[str, about("the code again; names depend on the reader's language")]

@@ -40,7 +40,7 @@ _ERRORS = {
 def description() -> dict[str, Any]:
     """The whole document."""
     types = [one for _, _, *kinds in _PATHS for kind in kinds if kind for one in _types(kind)]
-    types += [m.TranslationEvent, m.ErrorAnswer]
+    types += [m.TranslationEvent, m.DocumentProgress, m.ErrorAnswer]
     schemas, components = schema_components(types, ref_template="#/components/schemas/{name}")
     schema_of = dict(zip(types, schemas, strict=True))
 
@@ -68,6 +68,34 @@ def description() -> dict[str, Any]:
                 "responses": {"200": success} | failures,
             }
         }
+    file: dict[str, Any] = {"content": {"application/octet-stream": {}}}
+    progress = {"description": "in progress", "content": content(m.DocumentProgress)}
+    text = {"type": "string"}
+    number = {"name": "number", "in": "path", "required": True, "schema": text}
+    paths["/v1/documents"] = {
+        "post": {
+            "summary": "Translate a document",
+            "parameters": [
+                {"name": "name", "in": "query", "required": True, "schema": text}
+                | {"description": "name of the file, whose ending is its format"},
+                {"name": "model", "in": "query", "schema": text},
+            ],
+            "requestBody": {"required": True} | file,
+            "responses": {"202": progress} | failures,
+        }
+    }
+    paths["/v1/documents/{number}"] = {
+        "get": {
+            "summary": "Progress of a document, then the translated document",
+            "parameters": [number],
+            "responses": {"200": {"description": "success"} | file, "202": progress} | failures,
+        },
+        "delete": {
+            "summary": "Cancel and delete a document",
+            "parameters": [number],
+            "responses": {"204": {"description": "success"}} | failures,
+        },
+    }
     return {
         "openapi": "3.1.0",
         "info": {

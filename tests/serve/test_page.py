@@ -1,19 +1,16 @@
 """The page for people: its files, and their behaviour in a browser."""
 
-import contextlib
 import itertools
 import json
 import os
 import re
-import threading
 import time
 from importlib.resources import files
 
 import numpy as np
 import pytest
-import uvicorn
 from browsers import Page, browser  # noqa: F401
-from serving import client, loaded, serving
+from serving import client, listening, loaded, serving
 
 from cgru_cli import Translator
 from cgru_cli.output.page import page_files
@@ -42,21 +39,6 @@ def test_all_files_are_served_and_load_nothing_from_other_sites(web):
 def test_a_server_without_a_page(models):
     with serving(models, no_page=True) as app:
         assert client(app).get("/").status_code == 404
-
-
-@contextlib.contextmanager
-def listening(app):
-    """Run a server on a local port, and yield its address."""
-    config = uvicorn.Config(app, port=0, log_config=None, lifespan="off", ws="none")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        until(lambda: server.started)
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/"
-    finally:
-        server.should_exit = True
-        thread.join()
 
 
 def until(condition, seconds=20):

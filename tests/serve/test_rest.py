@@ -277,14 +277,16 @@ def test_requests_and_answers_match_the_openapi_document(web, app):
         "/status": None,
         "/languages": None,
     }
-    assert set(document["paths"]) == set(requests) and set(requests) <= app.paths
+    paths = {path for path in document["paths"] if "/v1/documents" not in path}
+    assert paths == set(requests) and set(requests) <= app.paths
     more = {"word_scores": True, "alignment": True}
 
     def check(value, content):
         schema = content["content"]["application/json"]["schema"]
         Draft202012Validator(schema | {"components": document["components"]}).validate(value)
 
-    for path, operations in document["paths"].items():
+    for path in paths:
+        operations = document["paths"][path]
         ((method, operation),) = operations.items()
         assert method == ("get" if requests[path] is None else "post")
         if requests[path] is None:

@@ -5,6 +5,7 @@ import contextlib
 import threading
 import time
 
+import uvicorn
 from starlette.testclient import TestClient
 
 from cgru_cli.options.serve import ServeOptions
@@ -58,6 +59,22 @@ def serving(models, password=(), **more):
         yield app
     finally:
         service.engine.stop()
+
+
+@contextlib.contextmanager
+def listening(app):
+    """Run a server on a local port, and yield its address."""
+    config = uvicorn.Config(app, port=0, log_config=None, lifespan="off", ws="none")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        while not server.started:
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/"
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 def client(app, **more):

@@ -1,0 +1,180 @@
+"""Documents: `POST /v1/documents` starts a translation; its address gives progress, then the file.
+
+A document is read and written in another thread, and its sentences queue as lines of one client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+
+from ..documents.document import Document
+from ..documents.reader import document_of
+from ..errors import CgruError
+from ..translate.paragraphs import Paragraph
+from ..translate.results import Translation
+from .bodies import body, client_of
+from .messages import DocumentProgress, encoded
+from .served_model import SearchOptions, ServedModel
+from .service import Service
+from .work import Kind, Line, Refusal
+
+MOST_SEGMENTS = 10_000
+KEPT = 600  # seconds for which a finished document can be fetched
+_AT_ONCE = 100  # lines of a document in the queue
+_PAUSE = 1.0  # seconds until lines are sent again to a full queue
+_PATH = "/v1/documents"
+
+
+@dataclass
+class _Job:
+    """A document in translation. problem: why it ended without a file."""
+
+    document: Document
+    name: str
+    task: asyncio.Task[None] | None = None
+    done: int = 0
+    lines: int = 0
+    file: Path | None = None
+    problem: Refusal | None = field(default=None)
+
+
+class Documents:
+    """The handlers of the paths."""
+
+    def __init__(self, service: Service):
+        self._service = service
+        self._jobs: dict[str, _Job] = {}
+        self._folder = tempfile.TemporaryDirectory(prefix="cgru-documents-")
+
+    async def create(self, request: Request) -> Response:
+        """POST /v1/documents?name=NAME&model=MODEL: the body is the document."""
+        service, name = self._service, PurePath(request.query_params.get("name", "")).name
+        model = service.model(request.query_params.get("model"))
+        if not service.ready:
+            raise Refusal(503, "the models are loading", {"Retry-After": "5"})
+        largest = service.options.max_document * 1024
+        content = await body(request, service.options, largest)
+        try:
+            document = await asyncio.to_thread(document_of, name, content)
+        except CgruError as error:
+            raise Refusal(422, str(error)) from None
+        if len(document.segments) > MOST_SEGMENTS:
+            count = f"{len(document.segments)} paragraphs"
+            raise Refusal(413, f"{name}: {count}; this server takes {MOST_SEGMENTS}")
+        # marks are placed by the attention
+        kind = service.searching(model, SearchOptions(alignment=document.form is not None))
+        number = secrets.token_urlsafe(16)
+        job = self._jobs[number] = _Job(document, name)
+        client = client_of(request)
+        job.task = asyncio.create_task(self._translate(number, job, client, kind))
+        address = f"{_PATH}/{number}"
+        return encoded(self._progress(job, address), 202, {"Location": address})
+
+    async def get(self, request: Request) -> Response:
+        """GET an address: 202 with the progress, 200 with the file, or why there is none."""
+        job = self._job(request)
+        if job.problem:
+            raise job.problem
+        if job.file is None:
+            return encoded(self._progress(job, request.url.path), 202, {"Retry-After": "1"})
+        headers = {"Content-Disposition": "attachment"}  # a browser must not show it as a page
+        return FileResponse(job.file, headers=headers, media_type=job.document.media_type)
+
+    async def delete(self, request: Request) -> Response:
+        """DELETE an address: end its translation, and delete its file."""
+        job = self._job(request)
+        if job.task:
+            job.task.cancel()
+        self._forget(request.path_params["number"])
+        return Response(status_code=204)
+
+    def _job(self, request: Request) -> _Job:
+        job = self._jobs.get(request.path_params["number"])
+        if job is None:
+            raise Refusal(404, f"no such document; documents are kept for {KEPT // 60} minutes")
+        return job
+
+    @staticmethod
+    def _progress(job: _Job, address: str) -> DocumentProgress:
+        return DocumentProgress(address, job.name, job.done, job.lines)
+
+    def _forget(self, number: str) -> None:
+        job = self._jobs.pop(number, None)
+        if job and job.file:
+            job.file.unlink(missing_ok=True)
+
+    async def _translate(self, number: str, job: _Job, client: str, kind: Kind) -> None:
+        try:
+            with self._service.active_request():
+                await self._write(number, job, client, kind)
+        except Refusal as refusal:
+            job.problem = refusal
+        except CgruError as error:
+            job.problem = Refusal(422, str(error))
+        except Exception:
+            job.problem = Refusal(500, "internal error")
+            raise
+        finally:
+            asyncio.get_running_loop().call_later(KEPT, self._forget, number)
+
+    async def _write(self, number: str, job: _Job, client: str, kind: Kind) -> None:
+        """Translate the paragraphs of a document, and write its file."""
+        document = job.document
+        paragraphs = await asyncio.to_thread(_paragraphs, kind.model, document)
+        lines = [
+            Line(line.source, plain=True) for paragraph in paragraphs for line in paragraph.lines
+        ]
+        job.lines = len(lines)
+        found: list[Translation] = []
+        count = min(_AT_ONCE, self._service.options.max_lines)
+        for start in range(0, len(lines), count):
+            found += await self._translations(job, client, kind, lines[start : start + count])
+        path = Path(self._folder.name) / number
+        await asyncio.to_thread(_write_file, document, paragraphs, found, path)
+        job.file = path
+
+    async def _translations(
+        self, job: _Job, client: str, kind: Kind, lines: list[Line]
+    ) -> list[Translation]:
+        """The translations of lines, which wait while the queue is full. Raises Refusal."""
+        before = job.done
+        while True:
+            done: dict[int, Translation] = {}
+            outcomes = self._service.outcomes(client, kind, lines)
+            try:
+                async for place, one in outcomes:
+                    done[place] = one  # type: ignore[assignment]
+                    job.done = before + len(done)
+                return [done[place] for place in range(len(lines))]
+            except Refusal as refusal:
+                if refusal.status != 503 or self._service.draining:
+                    raise
+            finally:
+                await outcomes.aclose()
+            job.done = before
+            await asyncio.sleep(_PAUSE)
+
+
+def _paragraphs(model: ServedModel, document: Document) -> list[Paragraph]:
+    sentences = model.sentences("")
+    return [
+        Paragraph(model.search, segment, document.form, sentences) for segment in document.segments
+    ]
+
+
+def _write_file(
+    document: Document, paragraphs: list[Paragraph], found: list[Translation], path: Path
+) -> None:
+    translations, rest = [], iter(found)
+    for number, paragraph in enumerate(paragraphs):
+        whole = paragraph.translation(number, [next(rest) for _ in paragraph.lines])
+        empty = whole.empty or not whole.hypotheses
+        translations.append(document.segments[number] if empty else whole.hypotheses[0].text)
+    path.write_bytes(document.written(translations))

@@ -1,0 +1,128 @@
+"""Documents by HTTP: started, watched, fetched, cancelled, refused."""
+
+import contextlib
+import re
+import sys
+import time
+from types import SimpleNamespace
+
+import httpx2
+import jsonschema
+import pytest
+from serving import listening, serving
+
+from cgru_cli.serve import documents
+
+PAGE = b"<!doctype html>\n<p>a <b>b</b> c</p>\n<p>d . a b .</p><script>a b</script>\n"
+
+
+@pytest.fixture(autouse=True)
+def sentences(monkeypatch):
+    def segment(_language, text):
+        return re.findall(r".*? \. |.+", text)
+
+    monkeypatch.setitem(sys.modules, "sentencex", SimpleNamespace(segment=segment))
+
+
+@contextlib.contextmanager
+def opened(models, **more):
+    """A client of a server that listens, so that its tasks go on between requests."""
+    with serving(models, **more) as app, listening(app) as url, httpx2.Client(base_url=url) as web:
+        yield web
+
+
+@pytest.fixture(scope="module")
+def running(models):
+    with opened(models, max_body=1, max_document=2, max_lines=20) as web:
+        yield web
+
+
+def started(web, content, name="page.html", **more):
+    answer = web.post("/v1/documents", params={"name": name} | more, content=content)
+    assert answer.status_code == 202, answer.text
+    address = answer.json()["address"]
+    assert address == answer.headers["location"]
+    return address
+
+
+def finished(web, address):
+    """The answer that is not progress."""
+    for _ in range(600):
+        answer = web.get(address)
+        if answer.status_code != 202:
+            return answer
+        time.sleep(0.05)
+    raise AssertionError(answer.text)
+
+
+def text_of(web, line):
+    answer = web.post("/v1/translate", json={"texts": [line]})
+    return answer.json()["translations"][0]["text"]
+
+
+def test_a_page_is_translated_in_its_structure(running):
+    answer = finished(running, started(running, PAGE))
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/html")
+    assert answer.headers["content-disposition"] == "attachment"
+    pattern = r"<!doctype html>\n<p>(.*)</p>\n<p>(.*)</p><script>a b</script>\n"
+    first, second = re.fullmatch(pattern, answer.text).groups()
+    assert re.findall("<[^>]*>", first) == ["<b>", "</b>"]
+    assert re.sub("<[^>]*>", "", first) == text_of(running, "a b c")
+    assert second == f"{text_of(running, 'd .')} {text_of(running, 'a b .')}"
+
+
+def test_more_lines_than_a_request_may_have(running):
+    lines = [f"a {'b ' * (i % 3)}c" for i in range(130)]
+    answer = finished(running, started(running, "\n".join(lines).encode(), "a.txt"))
+    assert answer.text.split("\n") == [text_of(running, " ".join(line.split())) for line in lines]
+
+
+def test_the_progress_is_as_described(running):
+    document = running.get("/openapi.json").json()
+    schema = document["components"]["schemas"]["DocumentProgress"]
+    answer = running.post("/v1/documents", params={"name": "a.txt"}, content=b"a b")
+    jsonschema.validate(answer.json(), schema)
+    assert "/v1/documents/{number}" in document["paths"]
+    finished(running, answer.json()["address"])
+
+
+def test_a_cancelled_document_is_gone(running):
+    address = started(running, PAGE)
+    assert running.delete(address).status_code == 204
+    assert running.get(address).status_code == 404
+    assert running.delete(address).status_code == 404
+
+
+def test_a_document_is_kept_for_a_time(running, monkeypatch):
+    monkeypatch.setattr(documents, "KEPT", 0.2)
+    address = started(running, PAGE)
+    assert finished(running, address).status_code == 200
+    time.sleep(0.5)
+    assert running.get(address).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "status", "message"),
+    [
+        ("a.pdf", b"%PDF", 422, "the formats of documents are"),
+        ("", b"a", 422, "the formats of documents are"),
+        ("a.xliff", b'<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>', 422, "declares entities"),
+        ("a.txt", b"a" * 3000, 413, "more than 2 KiB"),
+        ("a.txt", b"a\n" * 900, 413, "900 paragraphs; this server takes 800"),
+        ("../../a.txt", b"\xff\xfe", 422, "a.txt: not a text in utf-8"),
+    ],
+)
+def test_refusals_are_one_line(running, monkeypatch, name, content, status, message):
+    monkeypatch.setattr(documents, "MOST_SEGMENTS", 800)
+    answer = running.post("/v1/documents", params={"name": name}, content=content)
+    assert answer.status_code == status
+    assert message in answer.json()["error"] and "\n" not in answer.json()["error"]
+    assert ".." not in answer.json()["error"]
+
+
+def test_a_paragraph_that_the_server_does_not_read(models):
+    with opened(models, max_characters=5) as web:
+        answer = finished(web, started(web, b"a b c d f", "a.txt"))
+        assert answer.status_code == 413
+        assert "this server takes lines of 5" in answer.json()["error"]
