@@ -72,14 +72,14 @@ def test_a_catalogue_is_never_the_name_of_a_file(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("a.html", b"<b>" * 100_000 + b"</i>x" * 100_000),
-        ("a.html", b"<pre>" * 300_000),
-        ("a.html", b"<!--" * 300_000),
-        ("a.html", b"<a " * 300_000),
-        ("a.md", b"*a " * 100_000),
-        ("a.md", b"[" * 50_000),
-        ("a.srt", b"1\n00:00:01,000 --> 00:00:02,000\n" + b"<i>" * 200_000 + b"a</b>" * 50_000),
-        ("a.po", b'msgid "' + b"<a>" * 200_000 + b"</b>" * 200_000 + b'x"\nmsgstr ""\n'),
+        ("a.html", b"<b>" * 30_000 + b"</i>x" * 30_000),
+        ("a.html", b"<pre>" * 90_000),
+        ("a.html", b"<!--" * 90_000),
+        ("a.html", b"<a " * 90_000),
+        ("a.md", b"*a " * 30_000),
+        ("a.md", b"[" * 15_000),
+        ("a.srt", b"1\n00:00:01,000 --> 00:00:02,000\n" + b"<i>" * 60_000 + b"a</b>" * 15_000),
+        ("a.po", b'msgid "' + b"<a>" * 60_000 + b"</b>" * 60_000 + b'x"\nmsgstr ""\n'),
     ],
 )
 def test_long_documents_of_marks_take_little_time(name, content):

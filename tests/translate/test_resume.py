@@ -26,7 +26,7 @@ def whole(tmp_path_factory):
 
 
 @settings(
-    max_examples=24, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.sampled_from(LAYOUTS), st.floats(0, 1))
 def test_wherever_it_was_cut(whole, tmp_path, options, share):
