@@ -71,6 +71,7 @@ CODES = (
     "cgru prep coded -s train.en -t train.de --subwords subword-nmt --quiet; cp coded/codes.bpe .\n"
 )
 BEFORE = {
+    "README.md": "cp src.txt notes.md",
     "docs/cheat-sheet.md": LIST + "for file in in a b ref src trg; do cp $file.txt $file; done; "
     "cp test.list list; head -1 in > in.tsv; cp model.npz r2l.npz",
     "docs/files.md": RUN
@@ -134,7 +135,7 @@ cgru score -m r2l.npz -s src.txt --n-best test.list --n-best-feature R2L > test.
 cgru score -m r2l.npz -s src.txt --n-best list.txt > scored.list
 cgru score --n-best scored.list --tune w.json --reference ref.txt --join-bpe
 """,
-    "docs/server.md": EXAMPLE,
+    "docs/server.md": EXAMPLE + "cp src.txt notes.md",
     "docs/text.md": EXAMPLE + "cgru convert m.npz old-model.npz",
     "docs/train.md": "cp -r data it; cp model.npz large.npz; cgru convert model.npz large.npz",
     "docs/translate.md": MARIAN
