@@ -5,7 +5,9 @@
 - `models()`: the models, as `/v1/models` describes them, each with its `limits`; `loads`, if the
   first translation loads this many bytes;
 - `translations(request, signal)`: the lines of `/v1/translate` as they become ready;
-- `alternatives(request)`: the answer of `/v1/alternatives`.
+- `alternatives(request)`: the answer of `/v1/alternatives`;
+- `translatedDocument(file, model, signal)`, if it can translate documents: the progress, then the
+  file.
 
 Each throws an Error of one line. A signal that is aborted stops the work.
 """
@@ -22,6 +24,7 @@ FILES = (
     "source.js",
     "translator.js",
     "attention.js",
+    "documents.js",
     "heatmap.js",
     "text.js",
     "element.js",

@@ -683,3 +683,51 @@ def test_the_page_is_accessible(opened):
         )
         assert [(v["id"], v["nodes"][0]["html"]) for v in found["violations"]] == [], state
     assert found["passes"]
+
+
+BLOBS = """window.blobs = [];
+  const make = URL.createObjectURL;
+  URL.createObjectURL = (blob) => { window.blobs.push(blob); return make.call(URL, blob); };"""
+DROP = """const files = new DataTransfer();
+  files.items.add(new File(arguments[1], arguments[0]));
+  const more = { dataTransfer: files, bubbles: true, cancelable: true };
+  document.body.dispatchEvent(new DragEvent("dragover", more));
+  document.body.dispatchEvent(new DragEvent("drop", more));"""
+DOWNLOAD = "#document-state a[download]"
+
+
+def test_a_chosen_document_is_translated(opened, expected, tmp_path):
+    opened.run(BLOBS)
+    (tmp_path / "notes.txt").write_text("a b c\n\n12\n")
+    opened.find("#file").send_keys(str(tmp_path / "notes.txt"))
+    until(lambda: opened.all(DOWNLOAD))
+    (link,) = opened.all(DOWNLOAD)
+    assert link.text == "Download notes.translated.txt"
+    assert link.get_attribute("download") == "notes.translated.txt"
+    assert opened.run("return window.blobs[0].text()") == f"{expected[0][0].text}\n\n12\n"
+
+
+def test_a_dropped_document_and_one_that_is_refused(opened, expected):
+    opened.run(BLOBS)
+    opened.run(DROP, "a.md", ["# a b c\n"])
+    until(lambda: opened.all(DOWNLOAD))
+    assert opened.run("return window.blobs[0].text()") == f"# {expected[0][0].text}\n"
+    opened.run(DROP, "a.pdf", ["%PDF"])
+    until(lambda: opened.all("#document-state .wrong"))
+    assert "the formats of documents are .txt" in opened.find("#document-state").text
+    opened.browser.get_log("browser")  # has the status of the refused request
+
+
+def test_a_document_is_cancelled(opened):
+    opened.run("""window.methods = [];
+      const real = window.fetch;
+      window.fetch = (path, options) => {
+        if (String(path).startsWith("/v1/documents")) window.methods.push(options.method);
+        return real(path, options);
+      };""")
+    opened.run(DROP, "a.txt", ["a b c d\n" * 400])
+    until(lambda: opened.all("#document-state button"))
+    until(lambda: "of" in opened.find("#document-state").text)
+    opened.click("#document-state button")
+    until(lambda: "DELETE" in opened.run("return window.methods"))
+    assert opened.find("#document-state").text == ""

@@ -1,5 +1,6 @@
 // The page: the text, the models, and what is set.
 
+import { prepareDocuments } from "./documents.js";
 import { element } from "./element.js";
 import * as kept from "./kept.js";
 import { kindOf, languageName, readTheSame, reverseOf, titleOf } from "./models.js";
@@ -286,6 +287,7 @@ function prepare() {
     tell("The link is copied");
   };
   addEventListener("hashchange", () => models.length && asked() && restore(asked()));
+  prepareDocuments(ticked);
   drawHistory();
 }
 

@@ -27,6 +27,22 @@ export async function alternatives(request) {
   return (await asked("/v1/alternatives", request)).json();
 }
 
+// Yields the progress of a document, {done, sentences}, then {blob}, the translated file.
+export async function* translatedDocument(file, model, signal) {
+  const query = new URLSearchParams({ name: file.name, model });
+  const { address } = await (await asked(`/v1/documents?${query}`, file, signal)).json();
+  try {
+    for (;;) {
+      const answer = await asked(address, null, signal);
+      if (answer.status === 200) return yield { blob: await answer.blob() };
+      yield await answer.json();
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+  } finally { // also when it is cancelled
+    asked(address, null, undefined, "DELETE").catch(() => {});
+  }
+}
+
 // The server-sent events of an answer, as [name, data].
 async function* events(answer) {
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -47,12 +63,14 @@ async function* events(answer) {
 let password = sessionStorage.getItem("password") ?? "";
 
 // Sends a request; asks the user for a missing password. Throws an Error of one line.
-async function asked(path, body, signal) {
+async function asked(path, body, signal, method = body ? "POST" : "GET") {
   const headers = password ? { Authorization: `Bearer ${password}` } : {};
-  const options = body
-    ? { method: "POST", headers: { ...headers, "Content-Type": "application/json" },
-        body: JSON.stringify(body), signal }
-    : { headers, signal };
+  const options = { method, headers: { ...headers }, signal };
+  if (body instanceof Blob) options.body = body;
+  else if (body) {
+    options.headers["Content-Type"] = "application/json";
+    options.body = JSON.stringify(body);
+  }
   let answer;
   try {
     answer = await fetch(path, options);
@@ -62,7 +80,7 @@ async function asked(path, body, signal) {
   }
   if (answer.status === 401) {
     if (headers.Authorization === `Bearer ${password}` || !password) await askForPassword();
-    return asked(path, body, signal);
+    return asked(path, body, signal, method);
   }
   if (!answer.ok) {
     const failure = await answer.json().catch(() => ({}));
