@@ -62,6 +62,7 @@ for set in train dev test; do
 done
 """
 MARIAN = """
+mkdir marian
 cgru convert model.npz marian/model.npz --to marian-amun
 cp marian/* .
 cgru prep --vocabulary-only --compat marian < train.en > src.yml
@@ -73,7 +74,8 @@ CODES = (
 BEFORE = {
     "README.md": "cp src.txt notes.md",
     "docs/cheat-sheet.md": LIST + "for file in in a b ref src trg; do cp $file.txt $file; done; "
-    "cp test.list list; head -1 in > in.tsv; cp model.npz r2l.npz",
+    "cp test.list list; head -1 in > in.tsv; cp model.npz r2l.npz; "
+    "cgru convert model.npz large.npz",
     "docs/files.md": RUN
     + "cgru score -m model.npz -s src.txt -t trg.txt --word-top-k 2 -o teacher.npy",
     "docs/from-dl4mt.md": """
@@ -87,7 +89,7 @@ cp train.en.tok.pkl en.pkl; cp train.fr.tok.pkl fr.pkl; cp fr.pkl lm.pkl
 cp en.pkl source.pkl; cp fr.pkl target.pkl
 cgru convert model.npz model_session2.npz --to dl4mt
 """,
-    "docs/from-marian.md": MARIAN + "cp model.npz.amun.yml config.yml",
+    "docs/from-marian.md": MARIAN + "cp model.npz.decoder.yml config.yml; cp trg.yml vocab.de.yml",
     "docs/from-nematus.md": LIST + "cp test.en src.bpe; cp test.de trg.bpe; "
     "cgru translate -m model.npz --n-best -k 2 --translation-maxlen 6 < dev.en > dev.list",
     "docs/gallery/README.md": "cp src.txt src; cp trg.txt trg; mkdir a-shallow marian-s2s; "
@@ -101,6 +103,7 @@ for set in train test; do
       numpy.random.default_rng(1).normal(size=(len(open(sys.argv[2]).readlines()), 3)))" \
     $set.npy $set.txt
 done
+sed -i s/pos/sport/ *.labels
 """,
     "docs/how-to/constraints.md": EXAMPLE
     + "printf 'Sofa\\n' > words.txt; head -2 src.txt > s; mv s src.txt",
@@ -119,7 +122,8 @@ cgru train words -m factored.npz --dim-emb 6 --dim-factors 4 2 --dim-rnn 8 --qui
     "cp test.$side domain.test.$side; cp test.$side general.test.$side; done",
     "docs/how-to/labels.md": TAGS,
     "docs/how-to/language-models.md": LIST + "cp test.list list.txt",
-    "docs/how-to/shortlists.md": "echo 'der the 0.5' > lex.s2t; gzip -k lex.s2t",
+    "docs/how-to/shortlists.md": "paste -d ' ' <(head -1 train.de | cut -d ' ' -f 1) "
+    "<(head -1 train.en | cut -d ' ' -f 1) <(echo 0.5) > lex.s2t; gzip -k lex.s2t",
     "docs/old-scripts.md": "cp train.en train.bpe.en; cp train.de train.bpe.de; "
     "echo '$MARIAN/marian-decoder -m model.npz -v src.yml trg.yml < src.txt' > an-old-script.sh; "
     "chmod +x an-old-script.sh;" + MARIAN,
@@ -137,7 +141,9 @@ cgru score --n-best scored.list --tune w.json --reference ref.txt --join-bpe
 """,
     "docs/server.md": EXAMPLE + "cp src.txt notes.md",
     "docs/text.md": EXAMPLE + "cgru convert m.npz old-model.npz",
-    "docs/train.md": "cp -r data it; cp model.npz large.npz; cgru convert model.npz large.npz",
+    "docs/train.md": "for side in en de; do cp train.$side a.$side; cp dev.$side b.$side; "
+    "cp train.$side.json $side.json; done; cp -r data it; cp model.npz large.npz; "
+    "cgru convert model.npz large.npz",
     "docs/translate.md": MARIAN
     + CODES
     + "gzip -c test.en > src.txt.gz; gzip -c test.en > test_2016_flickr.en.gz",
