@@ -14,9 +14,9 @@ from . import openapi, page
 from .admission import Admission
 from .bodies import body
 from .documents import Documents
-from .libre_translate import LibreTranslate, is_libre
+from .libre_translate import LibreTranslate, form_fields, is_form
 from .marian_websocket import MarianWebSocket
-from .messages import failed
+from .messages import failed, fields_of
 from .metrics import CONTENT_TYPE
 from .nematus_rest import NematusRest
 from .rest import Rest
@@ -41,8 +41,9 @@ def application(service: Service, passwords: Sequence[str] = ()) -> Admission:
 
     async def translate(request: Request) -> Response:
         content = await body(request, service.options)
-        protocol = libre if is_libre(request, content) else nematus
-        return await protocol.translate(request, content)
+        fields = form_fields(content) if is_form(request) else fields_of(content)
+        protocol = libre if "q" in fields and "segments" not in fields else nematus
+        return await protocol.translate(request, fields)
 
     description = openapi.description()
 

@@ -5,37 +5,34 @@ that their preprocess.json states. The field `api_key` is not read: a password g
 `Authorization`, as for all protocols.
 """
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
-import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from ..errors import CgruError
-from ..system.structured_files import parse_json
 from ..text.sentences import Sentences
-from .messages import LibreAnswer, LibreLanguage, LibreRequest, decoded, encoded
+from .messages import LibreAnswer, LibreLanguage, LibreRequest, converted, encoded
 from .paragraphs import translated
 from .served_model import SearchOptions, ServedModel
 from .service import Service
 from .work import Refusal
 
 
-def is_libre(request: Request, content: bytes) -> bool:
-    """Whether a body is of this protocol, and not of Nematus', which has the same path."""
-    if _is_form(request):
-        return True
-    try:
-        values = parse_json(content, "the request")
-    except CgruError:
-        return False
-    return isinstance(values, dict) and "q" in values and "segments" not in values
-
-
-def _is_form(request: Request) -> bool:
+def is_form(request: Request) -> bool:
+    """Whether a body is a form's, as this protocol's Python client sends it."""
     kind = request.headers.get("content-type", "")
     return kind.partition(";")[0].strip() == "application/x-www-form-urlencoded"
+
+
+def form_fields(content: bytes) -> dict[str, Any]:
+    """The fields of a form, with numbers as JSON has them."""
+    fields: dict[str, Any] = {"q": ""} | dict(parse_qsl(content.decode("utf-8", "replace")))
+    if fields.get("alternatives", "").isdecimal():
+        fields["alternatives"] = int(fields["alternatives"])
+    return fields
 
 
 class LibreTranslate:
@@ -53,14 +50,9 @@ class LibreTranslate:
                 targets.setdefault(source, set()).add(target)
         return encoded([LibreLanguage(one, one, sorted(targets[one])) for one in sorted(targets)])
 
-    async def translate(self, request: Request, content: bytes) -> Response:
-        """POST /translate, with fields in JSON or as a form sends them."""
-        if _is_form(request):
-            fields: dict[str, Any] = dict(parse_qsl(content.decode("utf-8", "replace")))
-            if fields.get("alternatives", "").isdecimal():
-                fields["alternatives"] = int(fields["alternatives"])
-            content = msgspec.json.encode({"q": ""} | fields)
-        asked = decoded(LibreRequest, content)
+    async def translate(self, request: Request, fields: Mapping[str, Any]) -> Response:
+        """POST /translate."""
+        asked = converted(LibreRequest, fields)
         service, model = self._service, self._model(asked)
         marked = asked.format == "html"
         if marked and model.plan.options.markup != "html":

@@ -1,7 +1,7 @@
 """Requests and answers in JSON, as types: msgspec checks them, and `openapi` describes them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -286,18 +286,29 @@ Request = TypeVar("Request", bound=Struct)
 
 
 def decoded(kind: type[Request], content: bytes) -> Request:
-    """The request in a body; null stands for a missing field.
+    """The request in a body. Raises Refusal as `fields_of` and `converted` do."""
+    return converted(kind, fields_of(content))
 
-    Raises Refusal, naming the field, for content that is not JSON or not of this kind.
-    """
+
+def fields_of(content: bytes) -> dict[str, Any]:
+    """The fields of a JSON object. Raises Refusal for other content."""
     try:
         values = parse_json(content, "the request", unique_keys=True)
-        if not isinstance(values, dict):
-            raise CgruError("the request: a JSON object is expected")
-        values = {name: value for name, value in values.items() if value is not None}
-        return msgspec.convert(values, kind)
     except CgruError as error:
         raise Refusal(400, str(error)) from None
+    if not isinstance(values, dict):
+        raise Refusal(400, "the request: a JSON object is expected")
+    return values
+
+
+def converted(kind: type[Request], values: Mapping[str, Any]) -> Request:
+    """The request of these fields; null stands for a missing field.
+
+    Raises Refusal, naming the field, if they are not of this kind.
+    """
+    try:
+        given = {name: value for name, value in values.items() if value is not None}
+        return msgspec.convert(given, kind)
     except msgspec.ValidationError as error:
         message = problem(error)
         if message.startswith("contains unknown field"):

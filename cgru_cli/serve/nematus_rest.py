@@ -4,6 +4,9 @@ Source: Nematus, `nematus/server.py`, `nematus/server/api/nematus_style.py` and
 `nematus/sample_client.py`. Segments are lists of words, and so are their translations.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
@@ -15,7 +18,7 @@ from .messages import (
     NematusRequest,
     NematusStatus,
     NematusTranslation,
-    decoded,
+    converted,
     encoded,
 )
 from .served_model import SearchOptions
@@ -36,10 +39,10 @@ class NematusRest:
             NematusStatus("ok" if self._service.ready else "loading", models, __version__)
         )
 
-    async def translate(self, request: Request, content: bytes) -> Response:
+    async def translate(self, request: Request, fields: Mapping[str, Any]) -> Response:
         """POST /translate."""
         service = self._service
-        asked = decoded(NematusRequest, content)
+        asked = converted(NematusRequest, fields)
         if asked.character_level:
             raise Refusal(400, "character_level: this server's models read words")
         if asked.n_best > 1:
