@@ -51,7 +51,8 @@ async function translate(file, model) {
     }
   } catch (error) {
     show(element("span", { className: "wrong", textContent: `${file.name}: ${error.message}` }));
-    if (signal.aborted) $("document-state").textContent = "";
+    // Cancelled, and not because another document was chosen.
+    if (stop.signal === signal && signal.aborted) $("document-state").textContent = "";
   }
 }
 
