@@ -87,8 +87,8 @@ class Admission:
                 tell(f"internal error, {type(error).__name__}: {reason(error)}")
             finally:
                 path = scope["path"]
-                if path.startswith("/v1/documents/"):  # an address is as secret as its document
-                    path = "/v1/documents/{number}"
+                for name, value in scope.get("path_params", {}).items():
+                    path = path.replace(value, f"{{{name}}}")  # such as a document's secret number
                 path = path if path in self.paths else None
                 method = scope.get("method", "WS")
                 seconds = time.monotonic() - start

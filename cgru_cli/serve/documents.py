@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from starlette.requests import Request
@@ -42,7 +42,7 @@ class _Job:
     done: int = 0
     lines: int = 0
     file: Path | None = None
-    problem: Refusal | None = field(default=None)
+    problem: Refusal | None = None
 
 
 class Documents:
@@ -126,7 +126,11 @@ class Documents:
 
     async def _write(self, number: str, job: _Job, client: str, kind: Kind) -> None:
         """Translate the paragraphs of a document, and write its file."""
-        document = job.document
+        document, longest = job.document, self._service.options.max_characters
+        for place, segment in enumerate(document.segments, 1):
+            if len(segment) > longest:  # pairing its marks may take quadratic time
+                size = f"{len(segment)} characters; this server takes lines of {longest}"
+                raise Refusal(413, f"paragraph {place}: {size}")
         paragraphs = await asyncio.to_thread(_paragraphs, kind.model, document)
         lines = [
             Line(line.source, plain=True) for paragraph in paragraphs for line in paragraph.lines

@@ -33,7 +33,7 @@ def opened(models, **more):
 
 @pytest.fixture(scope="module")
 def running(models):
-    with opened(models, max_body=1, max_document=2, max_lines=20) as web:
+    with opened(models, max_body=1, max_document=2, max_lines=20, max_characters=1500) as web:
         yield web
 
 
@@ -92,6 +92,9 @@ def test_a_cancelled_document_is_gone(running):
     assert running.delete(address).status_code == 204
     assert running.get(address).status_code == 404
     assert running.delete(address).status_code == 404
+    metrics = running.get("/metrics").text
+    assert 'path="/v1/documents/{number}"' in metrics
+    assert address not in metrics  # it is as secret as the document
 
 
 def test_a_document_is_kept_for_a_time(running, monkeypatch):
@@ -119,6 +122,12 @@ def test_refusals_are_one_line(running, monkeypatch, name, content, status, mess
     assert answer.status_code == status
     assert message in answer.json()["error"] and "\n" not in answer.json()["error"]
     assert ".." not in answer.json()["error"]
+
+
+def test_a_paragraph_of_many_marks(running):
+    answer = finished(running, started(running, b"a*b*" * 450, "a.md"))
+    assert answer.status_code == 413
+    assert "paragraph 1: 1800 characters; this server" in answer.json()["error"]
 
 
 def test_a_paragraph_that_the_server_does_not_read(models):
