@@ -1,11 +1,11 @@
 """HTML (.html): the text between two tags of blocks is a segment, with its inline tags."""
 
 import re
-from collections import Counter
 from html.parser import HTMLParser
 
 from ..text.markup import VOID
 from .document import TextDocument, translatable
+from .inline import pairs
 
 _INLINE = frozenset(
     "a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark q rp "
@@ -105,20 +105,7 @@ class _Parts(HTMLParser):
 
 def _unpaired(parts: list[_Part]) -> set[_Part]:
     """The inline tags that are opened or closed outside these parts of the page."""
-    opened: list[_Part] = []
-    count: Counter[str] = Counter()
-    unpaired = set()
-    for one in parts:
-        if one.kind in ("text", "point") or one.kind in VOID:
-            continue
-        if not one.closes:
-            opened.append(one)
-            count[one.kind] += 1
-        elif count[one.kind]:
-            while (last := opened.pop()).kind != one.kind:
-                unpaired.add(last)
-                count[last.kind] -= 1
-            count[one.kind] -= 1
-        else:
-            unpaired.add(one)
-    return unpaired.union(opened)
+    names = ["" if one.kind in ("text", "point", *VOID) else one.kind for one in parts]
+    opening = pairs((name, not one.closes) for name, one in zip(names, parts, strict=True))
+    paired = {*opening, *opening.values()}
+    return {one for i, one in enumerate(parts) if names[i] and i not in paired}

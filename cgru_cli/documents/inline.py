@@ -7,7 +7,7 @@
 import html
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 PLACEHOLDER = (
@@ -64,8 +64,9 @@ class MarkedText:
         self._around = text[:start], text[start + len(core) :]
         self._codes: list[list[str]] = []  # opening and closing marks, by number
         matches = list(marks.finditer(core))
-        closing = _pairs(matches)
-        numbers: dict[int, int] = {}  # of closing matches
+        opening = pairs(map(_tag, matches))
+        closed = set(opening.values())
+        numbers: dict[int, int] = {}  # of opening matches
         parts, plain, place = [], [], 0
         for i, match in enumerate(matches):
             plain.append(core[place : match.start()])
@@ -73,15 +74,14 @@ class MarkedText:
             place = match.end()
             if match.groupdict().get("copied"):
                 parts.append(f"<code>{self._shown(match[0])}</code>")
-            elif i in numbers:
-                self._codes[numbers[i]].append(match[0])
-                parts.append(f"</x{numbers[i]}>")
+            elif i in opening:
+                number = numbers[opening[i]]
+                self._codes[number].append(match[0])
+                parts.append(f"</x{number}>")
             else:
-                number = len(self._codes)
+                number = numbers[i] = len(self._codes)
                 self._codes.append([match[0]])
-                if i in closing:
-                    numbers[closing[i]] = number
-                parts.append(f"<x{number}>" if i in closing else f"<x{number}/>")
+                parts.append(f"<x{number}>" if i in closed else f"<x{number}/>")
         plain.append(core[place:])
         self.segment = "".join(parts) + self._shown(plain[-1])
         self.plain = "".join(plain)
@@ -100,20 +100,26 @@ class MarkedText:
         return "".join([*parts, self._around[1]])
 
 
-def _pairs(matches: list[re.Match[str]]) -> dict[int, int]:
-    """The number of the closing match of each opening one."""
+def pairs(tags: Iterable[tuple[str, bool]]) -> dict[int, int]:
+    """The place of the opening tag for that of each closing one.
+
+    tags: names ("" for what is no tag), and whether they open.
+    """
     found: dict[int, int] = {}
     opened: list[tuple[str, int]] = []
     count: Counter[str] = Counter()
-    for i, match in enumerate(matches):
-        groups = match.groupdict()
-        name = groups["name"] or ""
-        if name and not groups["slash"] and not match[0].endswith("/>"):
-            opened.append((name, i))
+    for place, (name, opens) in enumerate(tags):
+        if name and opens:
+            opened.append((name, place))
             count[name] += 1
         elif count[name]:
             while (last := opened.pop())[0] != name:
                 count[last[0]] -= 1
             count[name] -= 1
-            found[last[1]] = i
+            found[place] = last[1]
     return found
+
+
+def _tag(match: re.Match[str]) -> tuple[str, bool]:
+    groups = match.groupdict()
+    return groups["name"] or "", not groups["slash"] and not match[0].endswith("/>")
