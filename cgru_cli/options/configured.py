@@ -4,30 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .declaration import choice, options_of
+from .declaration import Group
 from .flags import Options
 
-general_option = options_of("General")
-file_option = options_of("Configuration files")
+GENERAL = Group("General")
+FILES = Group("Configuration files")
 
 
 @dataclass(frozen=True)
 class ConfiguredOptions(Options):
     """Options that name configuration files, say how to read them, or print the options."""
 
-    config: tuple[str, ...] = file_option(
-        "-c --config FILE...: file of options (.yml or .json), or a configuration of Marian or "
-        "amun; later files override earlier ones, and the command line overrides all"
-    )
-    dump_config: str | None = file_option(
-        "--dump-config FORM: print the options as .yml and exit: all of them (full), those that "
-        "were given (minimal), or those and the defaults of the --compat program (expand); with "
-        "--compat marian in Marian's names, where expand replaces aliases such as --best-deep",
-        choice("full", "minimal", "expand", implied="full"),
-    )
-    interpolate_env_vars: bool = file_option(
-        "--interpolate-env-vars: replace ${NAME} in paths by the environment variable NAME"
-    )
-    relative_paths: bool = file_option(
-        "--relative-paths: paths in a configuration file are relative to the folder of that file"
-    )
+    config: tuple[str, ...] = FILES("""
+        -c --config FILE...: file of options (.yml or .json), or a configuration of Marian or amun;
+        later files override earlier ones, and the command line overrides all""")
+    dump_config: str | None = FILES.choice("full", "minimal", "expand", implied="full")("""
+        --dump-config FORM: print the options as .yml and exit: all of them (full), those that were
+        given (minimal), or those and the defaults of the --compat program (expand); with --compat
+        marian in Marian's names, where expand replaces aliases such as --best-deep""")
+    interpolate_env_vars: bool = FILES("""
+        --interpolate-env-vars: replace ${NAME} in paths by the environment variable NAME""")
+    relative_paths: bool = FILES("""
+        --relative-paths: paths in a configuration file are relative to the folder of that file""")

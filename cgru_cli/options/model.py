@@ -4,261 +4,192 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .configured import ConfiguredOptions, general_option
-from .declaration import choice, number, options_of, read_by, whole
+from .configured import GENERAL, ConfiguredOptions
+from .declaration import Group
 from .kinds import saved_model
 
 LABELLING = ("classifier", "tagger")  # types that predict labels and write no text
 UNITS = ("gru", "lstm", "sru", "ssru", "rnn", "tanh", "relu", "sigmoid")
 
-data_option = options_of("Training data")
-model_option = options_of("Model")
-weights_option = options_of("Initialisation")
+DATA = Group("Training data")
+MODEL = Group("Model")
+INITIALISATION = Group("Initialisation")
 
 
 @dataclass(frozen=True)
 class ModelOptions(ConfiguredOptions):
     """The first part of `TrainOptions`."""
 
-    model: str | None = data_option(
-        "-m --model MODEL.npz (--saveto): model to train; everything that belongs to the run is "
-        "kept beside it",
-        read_by(saved_model),
-    )
-    compat: str | None = general_option(
-        "--compat PROGRAM: read the command line as this program's trainer does, with its "
-        "options and its defaults",
-        choice("nematus", "nematus-tf", "dl4mt", "marian"),
-    )
-    defaults: str = general_option(
-        "--defaults: whether the defaults of sizes, learning rate, regularisation and validation "
-        "follow from the training data (data), or are the same for all (fixed)",
-        choice("data", "fixed", default="data"),
-    )
-    dry_run: bool = general_option(
-        "--dry-run: print the model's size, the estimated memory and the first batch, and exit"
-    )
-    seed: int = general_option(
-        "--seed N: random seed of initial weights, order of the data, dropout and sampling",
-        whole(0, 2**63 - 1, default=1),
-    )
-    quiet: bool = general_option("--quiet: write only errors to standard error")
+    model: str | None = DATA.values(saved_model)("""
+        -m --model MODEL.npz (--saveto): model to train; everything that belongs to the run is kept
+        beside it""")
+    compat: str | None = GENERAL.choice("nematus", "nematus-tf", "dl4mt", "marian")("""
+        --compat PROGRAM: read the command line as this program's trainer does, with its options and
+        its defaults""")
+    defaults: str = GENERAL.choice("data", "fixed", default="data")("""
+        --defaults: whether the defaults of sizes, learning rate, regularisation and validation
+        follow from the training data (data), or are the same for all (fixed)""")
+    dry_run: bool = GENERAL("""
+        --dry-run: print the model's size, the estimated memory and the first batch, and exit""")
+    seed: int = GENERAL.whole(0, 2**63 - 1, default=1)("""
+        --seed N: random seed of initial weights, order of the data, dropout and sampling""")
+    quiet: bool = GENERAL("--quiet: write only errors to standard error")
 
-    train_sets: tuple[str, ...] = data_option(
-        "-t --train-sets SRC TRG (--datasets): source and target text (several pairs: all "
-        "sources, then all targets); for a language model the text alone, for a classifier or "
-        "tagger text and labels; not needed with DATA"
-    )
-    tsv: bool = data_option(
-        "--tsv: read source and target, and alignments and weights if --guided-alignment and "
-        "--data-weighting give their fields, from one file with tabs between the fields of a "
-        "line (also of --valid-sets); `-t -` is standard input"
-    )
-    tsv_fields: int = data_option(
-        "--tsv-fields N: number of fields of a line with --tsv; 0: the number that training reads",
-        whole(0, 16, default=0),
-        needs="--tsv",
-    )
-    vocabularies: tuple[str, ...] = data_option(
-        "-v --vocabs SRC TRG (--dictionaries): vocabulary files: source (one for each factor), "
-        "then target; for a language model one file; a vocabulary of labels that does not exist "
-        "is made from the training labels; not needed with DATA"
-    )
-    dim_vocabs: tuple[int, ...] = data_option(
-        "--dim-vocabs N...: number of words to take from the beginning of each vocabulary file; "
-        "0: all",
-        whole(0, 10_000_000),
-    )
-    sentencepiece_options: str | None = data_option(
-        "--sentencepiece-options '--NAME=VALUE ...': learn the .spm files of --vocabs that do "
-        "not exist, with these options of SentencePiece's trainer (--compat marian always learns "
-        "them)"
-    )
-    sentencepiece_max_lines: int = data_option(
-        "--sentencepiece-max-lines N: maximum number of lines to learn a .spm from",
-        whole(1, 10**9, default=2_000_000),
-    )
-    right_left: bool = data_option(
-        "--right-left: train a right-to-left model, which writes sentences from their end, and "
-        "with --compat marian also reads them from the end; translate and score recognise such "
-        "models"
-    )
+    train_sets: tuple[str, ...] = DATA("""
+        -t --train-sets SRC TRG (--datasets): source and target text (several pairs: all sources,
+        then all targets); for a language model the text alone, for a classifier or tagger text and
+        labels; not needed with DATA""")
+    tsv: bool = DATA("""
+        --tsv: read source and target, and alignments and weights if --guided-alignment and
+        --data-weighting give their fields, from one file with tabs between the fields of a line
+        (also of --valid-sets); `-t -` is standard input""")
+    tsv_fields: int = DATA.whole(0, 16, default=0)("""
+        --tsv-fields N: number of fields of a line with --tsv; 0: the number that training reads;
+        needs --tsv""")
+    vocabularies: tuple[str, ...] = DATA("""
+        -v --vocabs SRC TRG (--dictionaries): vocabulary files: source (one for each factor), then
+        target; for a language model one file; a vocabulary of labels that does not exist is made
+        from the training labels; not needed with DATA""")
+    dim_vocabs: tuple[int, ...] = DATA.whole(0, 10_000_000)("""
+        --dim-vocabs N...: number of words to take from the beginning of each vocabulary file; 0:
+        all""")
+    sentencepiece_options: str | None = DATA("""
+        --sentencepiece-options '--NAME=VALUE ...': learn the .spm files of --vocabs that do not
+        exist, with these options of SentencePiece's trainer (--compat marian always learns
+        them)""")
+    sentencepiece_max_lines: int = DATA.whole(1, 10**9, default=2_000_000)("""
+        --sentencepiece-max-lines N: maximum number of lines to learn a .spm from""")
+    right_left: bool = DATA("""
+        --right-left: train a right-to-left model, which writes sentences from their end, and with
+        --compat marian also reads them from the end; translate and score recognise such models""")
 
-    type: str = model_option(
-        "--type TYPE (--model_type): type of model; its decoder reads no source (lm, a language "
-        "model), the encoder's last state (encdec at every step, seq2seq at the first), or a "
-        "context by attention (rnnsearch, cgru); without a decoder, it predicts a label for each "
-        "line (classifier) or each word (tagger); s2s, amun and nematus are Marian's names for "
+    type: str = MODEL.choice(
+        "lm",
+        "encdec",
+        "seq2seq",
+        "rnnsearch",
         "cgru",
-        choice(
-            "lm",
-            "encdec",
-            "seq2seq",
-            "rnnsearch",
-            "cgru",
-            *LABELLING,
-            "s2s",
-            "amun",
-            "nematus",
-            default="cgru",
-        ),
-    )
-    condition: bool = model_option(
-        "--condition: with --type lm, generate each text from one input: a label on each line (-t "
-        "LABELS TEXT -v LABELS.json VOCAB), or a vector of numbers (-t FEATURES TEXT -v VOCAB), "
-        "separated by spaces or as a .npy with a row for each line"
-    )
-    cell: str = model_option(
-        "--cell: recurrent unit of encoder and decoder; sru and ssru are simple recurrent units, "
-        "whose gates do not depend on the state; rnn and tanh are the plain (Elman) unit; relu and "
-        "sigmoid are the same with that activation",
-        choice(*UNITS, default="gru"),
-    )
-    enc_cell: str | None = model_option(
-        "--enc-cell: recurrent unit of the encoder, if it differs from --cell", choice(*UNITS)
-    )
-    dec_cell: str | None = model_option(
-        "--dec-cell: recurrent unit of the decoder, if it differs from --cell", choice(*UNITS)
-    )
-    gru_reset: str = model_option(
-        "--gru-reset: where a GRU applies its reset gate: after the product of state and weights "
-        "(DL4MT, Nematus, Marian) or before it (Cho et al. 2014)",
-        choice("after", "before", default="after"),
-    )
-    dec_start: str = model_option(
-        "--dec-start: input of the decoder's first state, for --type rnnsearch and cgru: the mean "
-        "annotation (DL4MT, Nematus, Marian) or the backward encoder's last state (Bahdanau et "
-        "al. 2015)",
-        choice("mean", "last-backward", default="mean"),
-    )
-    no_feedback: bool = model_option(
-        "--no-feedback: do not feed the previous word to the decoder (--type encdec and "
-        "seq2seq): its state depends only on the previous state and, for encdec, on the encoder's "
-        "last state"
-    )
-    enc_type: str | None = model_option(
-        "--enc-type TYPE: direction of the encoder's levels: alternating (two stacks, whose "
-        "levels alternate between forward and backward), bidirectional (two stacks, one for each "
-        "direction), bi-unidirectional (both directions at the bottom, forward above), "
-        "unidirectional (forward), reversed (backward, Sutskever et al. 2014); if not given, "
-        "alternating for models with attention, otherwise unidirectional",
-        choice("alternating", "bidirectional", "bi-unidirectional", "unidirectional", "reversed"),
-    )
-    pooling: str = model_option(
-        "--pooling: how a classifier pools the annotations of a line into one vector: the last "
-        "state of each direction (last), their mean or maximum, or attention with a learned query",
-        choice("last", "mean", "max", "attention", default="mean"),
-    )
-    crf: bool = model_option(
-        "--crf: let a tagger's tags depend on their neighbours: a linear-chain CRF (conditional "
-        "random field), trained on and searched exactly"
-    )
-    dim_emb: int = model_option(
-        "--dim-emb N (--embedding_size --dim_word): size of word embeddings",
-        whole(1, 65536, default=512, by_data="128, 256 or 512, or half of --dim-rnn"),
-    )
-    dim_rnn: int = model_option(
-        "--dim-rnn N (--state_size --dim): size of recurrent states",
-        whole(1, 65536, default=1024, by_data="256, 512 or 1024, or twice --dim-emb"),
-    )
-    dim_factors: tuple[int, ...] = model_option(
-        "--dim-factors N... (--dim_per_factor): embedding size of each source factor, the word "
-        "first; their sum must be --dim-emb",
-        whole(1, 65536),
-    )
-    enc_depth: int = model_option(
-        "--enc-depth N (--rnn_enc_depth): levels of the encoder", whole(1, 100, default=1)
-    )
-    enc_cell_depth: int = model_option(
-        "--enc-cell-depth N (--rnn_enc_transition_depth): cells of each level of the encoder, "
-        "one after the other (deep transition)",
-        whole(1, 100, default=1),
-    )
-    dec_depth: int = model_option(
-        "--dec-depth N (--rnn_dec_depth): levels of the decoder", whole(1, 100, default=1)
-    )
-    dec_cell_base_depth: int | None = model_option(
-        "--dec-cell-base-depth N (--rnn_dec_base_transition_depth): cells of the decoder's first "
-        "level, one after the other; if not given, 2 for cgru, otherwise 1; with 1, the states of "
-        "a cgru do not depend on the context, which only the readout reads",
-        whole(1, 100),
-    )
-    dec_cell_high_depth: int = model_option(
-        "--dec-cell-high-depth N (--rnn_dec_high_transition_depth): cells of each higher level "
-        "of the decoder, one after the other",
-        whole(1, 100, default=1),
-    )
-    deep_context: bool = model_option(
-        "--deep-context (--rnn_dec_deep_context): give the context to the decoder's higher "
-        "levels too"
-    )
-    no_skip: bool = model_option("--no-skip: leave out the residual connections between levels")
-    layer_normalization: bool = model_option(
-        "--layer-normalization (--rnn_layer_normalization --layer_normalisation): layer "
-        "normalisation"
-    )
-    normalization_form: str = model_option(
-        "--normalization-form: form of --layer-normalization: of Nematus (a gain and a bias for "
-        "each product), of Marian's types s2s and amun (gates and proposal together, gains only), "
-        "or the RMS norm of Nematus-TF",
-        choice("nematus", "marian", "rms", default="nematus"),
-        needs="--layer-normalization",
-    )
-    weight_normalization: bool = model_option(
-        "--weight-normalization (--weight_normalisation): weight normalisation, as in Nematus"
-    )
-    tied_embeddings: bool = model_option(
-        "--tied-embeddings (--tie_decoder_embeddings): use the target embeddings as weights of "
-        "the output layer too"
-    )
-    tied_embeddings_all: bool = model_option(
-        "--tied-embeddings-all: use one embedding matrix for source, target and output layer",
-        {"kind": bool, "by_data": "on if both sides have the same vocabulary"},
-    )
-    tied_embeddings_src: bool = model_option(
-        "--tied-embeddings-src (--tie_encoder_decoder_embeddings): use one embedding matrix for "
-        "source and target"
-    )
-    readout_activation: str = model_option(
-        "--readout-activation (--output_hidden_activation): non-linearity of the layer before "
-        "the output layer; maxout as in Bahdanau et al. 2015",
-        choice("tanh", "relu", "prelu", "linear", "maxout", default="tanh"),
-    )
-    mixture: int = model_option(
-        "--mixture N (--softmax_mixture_size): number of components of a mixture of softmaxes at "
-        "the output; 1: a plain softmax",
-        whole(1, 1000, default=1),
-    )
-    lexical: bool = model_option(
-        "--lexical (--rnn_lexical_model --lexical_model): add a lexical model, which predicts "
-        "words from the attended source embeddings too"
-    )
+        *LABELLING,
+        "s2s",
+        "amun",
+        "nematus",
+        default="cgru",
+    )("""
+        --type TYPE (--model_type): type of model; its decoder reads no source (lm, a language
+        model), the encoder's last state (encdec at every step, seq2seq at the first), or a context
+        by attention (rnnsearch, cgru); without a decoder, it predicts a label for each line
+        (classifier) or each word (tagger); s2s, amun and nematus are Marian's names for cgru""")
+    condition: bool = MODEL("""
+        --condition: with --type lm, generate each text from one input: a label on each line (-t
+        LABELS TEXT -v LABELS.json VOCAB), or a vector of numbers (-t FEATURES TEXT -v VOCAB),
+        separated by spaces or as a .npy with a row for each line""")
+    cell: str = MODEL.choice(*UNITS, default="gru")("""
+        --cell: recurrent unit of encoder and decoder; sru and ssru are simple recurrent units,
+        whose gates do not depend on the state; rnn and tanh are the plain (Elman) unit; relu and
+        sigmoid are the same with that activation""")
+    enc_cell: str | None = MODEL.choice(*UNITS)("""
+        --enc-cell: recurrent unit of the encoder, if it differs from --cell""")
+    dec_cell: str | None = MODEL.choice(*UNITS)("""
+        --dec-cell: recurrent unit of the decoder, if it differs from --cell""")
+    gru_reset: str = MODEL.choice("after", "before", default="after")("""
+        --gru-reset: where a GRU applies its reset gate: after the product of state and weights
+        (DL4MT, Nematus, Marian) or before it (Cho et al. 2014)""")
+    dec_start: str = MODEL.choice("mean", "last-backward", default="mean")("""
+        --dec-start: input of the decoder's first state, for --type rnnsearch and cgru: the mean
+        annotation (DL4MT, Nematus, Marian) or the backward encoder's last state (Bahdanau et al.
+        2015)""")
+    no_feedback: bool = MODEL("""
+        --no-feedback: do not feed the previous word to the decoder (--type encdec and seq2seq): its
+        state depends only on the previous state and, for encdec, on the encoder's last state""")
+    enc_type: str | None = MODEL.choice(
+        "alternating", "bidirectional", "bi-unidirectional", "unidirectional", "reversed"
+    )("""
+        --enc-type TYPE: direction of the encoder's levels: alternating (two stacks, whose levels
+        alternate between forward and backward), bidirectional (two stacks, one for each direction),
+        bi-unidirectional (both directions at the bottom, forward above), unidirectional (forward),
+        reversed (backward, Sutskever et al. 2014); if not given, alternating for models with
+        attention, otherwise unidirectional""")
+    pooling: str = MODEL.choice("last", "mean", "max", "attention", default="mean")("""
+        --pooling: how a classifier pools the annotations of a line into one vector: the last state
+        of each direction (last), their mean or maximum, or attention with a learned query""")
+    crf: bool = MODEL("""
+        --crf: let a tagger's tags depend on their neighbours: a linear-chain CRF (conditional
+        random field), trained on and searched exactly""")
+    dim_emb: int = MODEL.whole(
+        1, 65536, default=512, by_data="128, 256 or 512, or half of --dim-rnn"
+    )("""
+        --dim-emb N (--embedding_size --dim_word): size of word embeddings""")
+    dim_rnn: int = MODEL.whole(
+        1, 65536, default=1024, by_data="256, 512 or 1024, or twice --dim-emb"
+    )("""
+        --dim-rnn N (--state_size --dim): size of recurrent states""")
+    dim_factors: tuple[int, ...] = MODEL.whole(1, 65536)("""
+        --dim-factors N... (--dim_per_factor): embedding size of each source factor, the word first;
+        their sum must be --dim-emb""")
+    enc_depth: int = MODEL.whole(1, 100, default=1)("""
+        --enc-depth N (--rnn_enc_depth): levels of the encoder""")
+    enc_cell_depth: int = MODEL.whole(1, 100, default=1)("""
+        --enc-cell-depth N (--rnn_enc_transition_depth): cells of each level of the encoder, one
+        after the other (deep transition)""")
+    dec_depth: int = MODEL.whole(1, 100, default=1)("""
+        --dec-depth N (--rnn_dec_depth): levels of the decoder""")
+    dec_cell_base_depth: int | None = MODEL.whole(1, 100)("""
+        --dec-cell-base-depth N (--rnn_dec_base_transition_depth): cells of the decoder's first
+        level, one after the other; if not given, 2 for cgru, otherwise 1; with 1, the states of a
+        cgru do not depend on the context, which only the readout reads""")
+    dec_cell_high_depth: int = MODEL.whole(1, 100, default=1)("""
+        --dec-cell-high-depth N (--rnn_dec_high_transition_depth): cells of each higher level of the
+        decoder, one after the other""")
+    deep_context: bool = MODEL("""
+        --deep-context (--rnn_dec_deep_context): give the context to the decoder's higher levels
+        too""")
+    no_skip: bool = MODEL("--no-skip: leave out the residual connections between levels")
+    layer_normalization: bool = MODEL("""
+        --layer-normalization (--rnn_layer_normalization --layer_normalisation): layer
+        normalisation""")
+    normalization_form: str = MODEL.choice("nematus", "marian", "rms", default="nematus")("""
+        --normalization-form: form of --layer-normalization: of Nematus (a gain and a bias for each
+        product), of Marian's types s2s and amun (gates and proposal together, gains only), or the
+        RMS norm of Nematus-TF; needs --layer-normalization""")
+    weight_normalization: bool = MODEL("""
+        --weight-normalization (--weight_normalisation): weight normalisation, as in Nematus""")
+    tied_embeddings: bool = MODEL("""
+        --tied-embeddings (--tie_decoder_embeddings): use the target embeddings as weights of the
+        output layer too""")
+    tied_embeddings_all: bool = MODEL.values(by_data="on if both sides have one vocabulary")("""
+        --tied-embeddings-all: use one embedding matrix for source, target and output layer""")
+    tied_embeddings_src: bool = MODEL("""
+        --tied-embeddings-src (--tie_encoder_decoder_embeddings): use one embedding matrix for
+        source and target""")
+    readout_activation: str = MODEL.choice(
+        "tanh", "relu", "prelu", "linear", "maxout", default="tanh"
+    )("""
+        --readout-activation (--output_hidden_activation): non-linearity of the layer before the
+        output layer; maxout as in Bahdanau et al. 2015""")
+    mixture: int = MODEL.whole(1, 1000, default=1)("""
+        --mixture N (--softmax_mixture_size): number of components of a mixture of softmaxes at the
+        output; 1: a plain softmax""")
+    lexical: bool = MODEL("""
+        --lexical (--rnn_lexical_model --lexical_model): add a lexical model, which predicts words
+        from the attended source embeddings too""")
 
-    init: str = weights_option(
-        "--init: initialisation of weights: cgru's own (scaled), Nematus', or Marian's (glorot)",
-        choice("scaled", "nematus", "glorot", default="scaled"),
-    )
-    lstm_forget_bias: float = weights_option(
-        "--lstm-forget-bias X: initial bias of an LSTM's forget gate",
-        number(-1000, 1000, default=1.0),
-    )
-    pretrained_model: str | None = weights_option(
-        "--pretrained-model MODEL: start from the structure and the weights of this model, of "
-        "any program"
-    )
-    prior_model: str | None = weights_option(
-        "--prior-model MODEL: model of the same structure from which --map-decay-c penalises "
-        "differences; training starts from it if no --pretrained-model is given"
-    )
-    freeze: tuple[str, ...] = weights_option(
-        "--freeze PATTERN...: do not train these parameters, by array name or path: 'encoder_*', "
-        "'decoder/*'"
-    )
-    fix_embeddings: bool = weights_option("--fix-embeddings: do not train the embeddings")
-    embedding_vectors: tuple[str, ...] = weights_option(
-        "--embedding-vectors SRC TRG: initialise source and target embeddings from these word "
-        "vectors (word2vec's text format)"
-    )
+    init: str = INITIALISATION.choice("scaled", "nematus", "glorot", default="scaled")("""
+        --init: initialisation of weights: cgru's own (scaled), Nematus', or Marian's (glorot)""")
+    lstm_forget_bias: float = INITIALISATION.number(-1000, 1000, default=1.0)("""
+        --lstm-forget-bias X: initial bias of an LSTM's forget gate""")
+    pretrained_model: str | None = INITIALISATION("""
+        --pretrained-model MODEL: start from the structure and the weights of this model, of any
+        program""")
+    prior_model: str | None = INITIALISATION("""
+        --prior-model MODEL: model of the same structure from which --map-decay-c penalises
+        differences; training starts from it if no --pretrained-model is given""")
+    freeze: tuple[str, ...] = INITIALISATION("""
+        --freeze PATTERN...: do not train these parameters, by array name or path: 'encoder_*',
+        'decoder/*'""")
+    fix_embeddings: bool = INITIALISATION("--fix-embeddings: do not train the embeddings")
+    embedding_vectors: tuple[str, ...] = INITIALISATION("""
+        --embedding-vectors SRC TRG: initialise source and target embeddings from these word vectors
+        (word2vec's text format)""")
 
     @property
     def has_source(self) -> bool:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .declaration import option
+from .declaration import Group
 from .flags import Options
+
+_GROUP = Group("")
 
 
 @dataclass(frozen=True)
 class OldProgramsOptions(Options):
     """`cgru old-programs DIR`."""
 
-    force: bool = option(
-        "-f --force: replace files of the same names that were not written by this command"
-    )
-    quiet: bool = option("--quiet: write only warnings and errors to standard error")
+    force: bool = _GROUP("""
+        -f --force: replace files of the same names that were not written by this command""")
+    quiet: bool = _GROUP("--quiet: write only warnings and errors to standard error")

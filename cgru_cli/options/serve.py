@@ -7,14 +7,14 @@ from dataclasses import dataclass, fields
 from urllib.parse import urlsplit
 
 from .configured import ConfiguredOptions
-from .declaration import number, options_of, read_by, same, whole
-from .line_filter import FilterOptions, model_option
+from .declaration import Group, same
+from .line_filter import MODEL_AND_TEXT, FilterOptions
 from .translate import TranslateOptions
 
-address_option = options_of("Address")
-sharing_option = options_of("Batching of requests")
-limit_option = options_of("Limits")
-access_option = options_of("Access")
+ADDRESS = Group("Address")
+BATCHING = Group("Batching of requests")
+LIMITS = Group("Limits")
+ACCESS = Group("Access")
 
 
 def _one_host_name(name: str) -> str:
@@ -30,11 +30,10 @@ class ServeOptions(ConfiguredOptions):
     None: default of the model's program.
     """
 
-    model: tuple[str, ...] = model_option(
-        "-m --model MODEL... (--models): model files of any program; several are one ensemble, "
-        "as for cgru translate; NAME=FILE NAME=FILE,FILE ... serves several models (or "
-        "ensembles) by name"
-    )
+    model: tuple[str, ...] = MODEL_AND_TEXT("""
+        -m --model MODEL... (--models): model files of any program; several are one ensemble, as for
+        cgru translate; NAME=FILE NAME=FILE,FILE ... serves several models (or ensembles) by
+        name""")
     vocabularies: tuple[str, ...] = same(TranslateOptions, "vocabularies")
     log: str | None = same(TranslateOptions, "log")
     no_preprocess: bool = same(TranslateOptions, "no_preprocess")
@@ -71,83 +70,54 @@ class ServeOptions(ConfiguredOptions):
     runtime: str = same(TranslateOptions, "runtime")
     precision: str = same(TranslateOptions, "precision")
 
-    host: str = address_option(
-        "--host ADDRESS: address to listen on; 0.0.0.0 listens on every network of this machine",
-        read_by(str, default="127.0.0.1"),
-    )
-    port: int = address_option(
-        "--port N: port to listen on; 0: any free port, which is printed",
-        whole(0, 65535, default=8080),
-    )
-    host_name: tuple[str, ...] = address_option(
-        "--host-name NAME...: names by which requests may address the server (their Host header, "
-        "without a port); * for any; if not given, localhost, 127.0.0.1 and [::1] for a server "
-        "that only this machine can reach, otherwise any",
-        read_by(_one_host_name),
-    )
-    tls_certificate: str | None = address_option(
-        "--tls-certificate FILE: serve over TLS (https, wss) with this certificate, a .pem file",
-        needs="--tls-key",
-    )
-    tls_key: str | None = address_option(
-        "--tls-key FILE: private key of the certificate, a .pem file without a password",
-        needs="--tls-certificate",
-    )
+    host: str = ADDRESS.values(default="127.0.0.1")("""
+        --host ADDRESS: address to listen on; 0.0.0.0 listens on every network of this machine""")
+    port: int = ADDRESS.whole(0, 65535, default=8080)("""
+        --port N: port to listen on; 0: any free port, which is printed""")
+    host_name: tuple[str, ...] = ADDRESS.values(_one_host_name)("""
+        --host-name NAME...: names by which requests may address the server (their Host header,
+        without a port); * for any; if not given, localhost, 127.0.0.1 and [::1] for a server that
+        only this machine can reach, otherwise any""")
+    tls_certificate: str | None = ADDRESS("""
+        --tls-certificate FILE: serve over TLS (https, wss) with this certificate, a .pem file;
+        needs --tls-key""")
+    tls_key: str | None = ADDRESS("""
+        --tls-key FILE: private key of the certificate, a .pem file without a password; needs
+        --tls-certificate""")
 
-    batch_wait: float = sharing_option(
-        "--batch-wait MS: maximum time that a line waits for others to share its batch "
-        "(milliseconds)",
-        number(0, 60_000, default=5),
-    )
-    queue: int = sharing_option(
-        "--queue N: maximum number of waiting lines; further requests are answered with 503 "
-        "(lines)",
-        whole(1, 100_000_000, default=10_000),
-    )
+    batch_wait: float = BATCHING.number(0, 60_000, default=5)("""
+        --batch-wait MS: maximum time that a line waits for others to share its batch
+        (milliseconds)""")
+    queue: int = BATCHING.whole(1, 100_000_000, default=10_000)("""
+        --queue N: maximum number of waiting lines; further requests are answered with 503
+        (lines)""")
 
-    max_body: int = limit_option(
-        "--max-body KIB: maximum size of a request's body or a WebSocket message (KiB)",
-        whole(1, 1_048_576, default=1024),
-    )
-    max_document: int = limit_option(
-        "--max-document KIB: maximum size of a document to translate (KiB)",
-        whole(1, 1_048_576, default=10_240),
-    )
-    max_lines: int = limit_option(
-        "--max-lines N: maximum number of lines in a request (lines)",
-        whole(1, 1_000_000, default=1000),
-    )
-    max_characters: int = limit_option(
-        "--max-characters N: maximum length of a line in a request (characters)",
-        whole(1, 10_000_000, default=10_000),
-    )
-    max_beam_size: int = limit_option(
-        "--max-beam-size K: maximum beam size and n-best list length that a request may ask for",
-        whole(1, 1000, default=24),
-    )
-    max_phrases: int = limit_option(
-        "--max-phrases N: maximum number of phrases that a request may require or forbid in a "
-        "translation",
-        whole(0, 1000, default=20),
-    )
-    timeout: float = limit_option(
-        "--timeout S: maximum duration of a request, from its first byte to its answer (seconds)",
-        number(most=86_400, above=0, default=60),
-    )
+    max_body: int = LIMITS.whole(1, 1_048_576, default=1024)("""
+        --max-body KIB: maximum size of a request's body or a WebSocket message (KiB)""")
+    max_document: int = LIMITS.whole(1, 1_048_576, default=10_240)("""
+        --max-document KIB: maximum size of a document to translate (KiB)""")
+    max_lines: int = LIMITS.whole(1, 1_000_000, default=1000)("""
+        --max-lines N: maximum number of lines in a request (lines)""")
+    max_characters: int = LIMITS.whole(1, 10_000_000, default=10_000)("""
+        --max-characters N: maximum length of a line in a request (characters)""")
+    max_beam_size: int = LIMITS.whole(1, 1000, default=24)("""
+        --max-beam-size K: maximum beam size and n-best list length that a request may ask for""")
+    max_phrases: int = LIMITS.whole(0, 1000, default=20)("""
+        --max-phrases N: maximum number of phrases that a request may require or forbid in a
+        translation""")
+    timeout: float = LIMITS.number(most=86_400, above=0, default=60)("""
+        --timeout S: maximum duration of a request, from its first byte to its answer (seconds)""")
 
-    token_file: str | None = access_option(
-        "--token-file FILE: file of passwords, one per line; requests must send one of them as "
-        "`Authorization: Bearer PASSWORD`"
-    )
-    cors: tuple[str, ...] = access_option(
-        "--cors ORIGIN...: other sites whose pages may send requests, such as "
-        "https://example.org; * for any"
-    )
-    no_page: bool = access_option("--no-page: do not serve the page at /")
-    quiet: bool = access_option("--quiet: do not log requests to standard error")
-    log_texts: bool = access_option(
-        "--log-texts: also log the texts of requests to standard error", excludes="--quiet"
-    )
+    token_file: str | None = ACCESS("""
+        --token-file FILE: file of passwords, one per line; requests must send one of them as
+        `Authorization: Bearer PASSWORD`""")
+    cors: tuple[str, ...] = ACCESS("""
+        --cors ORIGIN...: other sites whose pages may send requests, such as https://example.org; *
+        for any""")
+    no_page: bool = ACCESS("--no-page: do not serve the page at /")
+    quiet: bool = ACCESS("--quiet: do not log requests to standard error")
+    log_texts: bool = ACCESS("""
+        --log-texts: also log the texts of requests to standard error; excludes --quiet""")
 
     @property
     def host_names(self) -> tuple[str, ...]:

@@ -6,21 +6,21 @@ from dataclasses import dataclass
 
 from ..parameters.program import COMPAT
 from ..text.copying import pattern
-from .declaration import choice, number, options_of, read_by, whole
+from .declaration import Group
 from .kinds import COPIED, sampling, unchanged, weight
 from .line_filter import (
+    ATTENTION,
+    DEVICES,
+    MODEL_AND_TEXT,
+    SCORES,
     FilterOptions,
-    attention_option,
-    computing_option,
-    model_option,
-    score_option,
 )
 
-search_option = options_of("Search")
-sampling_option = options_of("Sampling")
-risk_option = options_of("Minimum Bayes risk")
-channel_option = options_of("Noisy channel")
-word_option = options_of("Output text")
+SEARCH = Group("Search")
+SAMPLING = Group("Sampling")
+RISK = Group("Minimum Bayes risk")
+CHANNEL = Group("Noisy channel")
+WORDS = Group("Output text")
 
 
 @dataclass(frozen=True)
@@ -30,209 +30,137 @@ class TranslateOptions(FilterOptions):
     None leaves an option to the default of the program that wrote the model.
     """
 
-    input: tuple[str, ...] = model_option(
-        "-i --input FILE...: text to translate, .gz too; standard input if not given"
-    )
-    resume: bool = model_option(
-        "--resume: continue the --output of an interrupted run without translating its lines again",
-        needs="--output",
-        excludes="--output-alignment, --alignment-format, --heatmap",
-    )
-    document: tuple[str, ...] = model_option(
-        "--document IN OUT: translate the document IN to OUT and keep its structure: .txt, .md, "
-        ".html, .srt, .po, .xliff or .docx; its paragraphs are translated as with "
-        "--split-sentences, and their marks are placed as with --markup",
-        excludes="--input, --output, --n-best, --word-scores, --alignment, "
-        "--alignment-format, --output-alignment, --heatmap, --tsv, --force-decode, --constraints, "
-        "--markup, --output-sampling, --char-level, --no-spm-encode, --no-spm-decode, "
-        "--channel-model, --mbr",
-    )
-    tsv: bool = model_option(
-        "--tsv: lines have tab-separated fields: only the source or, with --force-decode, also "
-        "the beginning of its translation; more fields are an error"
-    )
-    split_sentences: str | None = model_option(
-        "--split-sentences CODE: split lines into sentences, translate each separately and join "
-        "the translations; the language CODE decides where sentences end; auto: the model's "
-        "source language, or English if it is unknown",
-        read_by(str, implied="auto"),
-        excludes="--n-best, --word-scores, --alignment, --alignment-format, --output-alignment, "
-        "--heatmap, --tsv, --force-decode, --constraints, --output-sampling, --char-level",
-    )
-    bpe: str | None = model_option(
-        "--bpe FILE: split the words of the source with these subword-nmt codes"
-    )
-    markup: str | None = model_option(
-        "--markup html|markdown: lines have markup, which is removed before translation and put "
-        "around the corresponding translated words, by the attention: tags and entities of HTML "
-        "or XML (html), or Markdown's emphasis, code, links and images, and tags (markdown)",
-        choice("html", "markdown", implied="html"),
-        excludes="--char-level, --no-spm-decode, --channel-model, --no-spm-encode",
-    )
-    char_level: bool = model_option(
-        "--char-level: read each character of the source as a word, spaces included, for "
-        "character-level models",
-        excludes="--bpe",
-    )
-    compat: str | None = model_option(
-        "--compat PROGRAM: use this program's defaults, search, sign of scores and output layout",
-        choice(*COMPAT),
-    )
-    max_length: int = model_option(
-        "--max-length N: cut source lines that are longer, with a warning (words)",
-        whole(1, 1_000_000, default=1000),
-    )
+    input: tuple[str, ...] = MODEL_AND_TEXT("""
+        -i --input FILE...: text to translate, .gz too; standard input if not given""")
+    resume: bool = MODEL_AND_TEXT("""
+        --resume: continue the --output of an interrupted run without translating its lines again;
+        needs --output; excludes --output-alignment, --alignment-format, --heatmap""")
+    document: tuple[str, ...] = MODEL_AND_TEXT("""
+        --document IN OUT: translate the document IN to OUT and keep its structure: .txt, .md,
+        .html, .srt, .po, .xliff or .docx; its paragraphs are translated as with --split-sentences,
+        and their marks are placed as with --markup; excludes --input, --output, --n-best,
+        --word-scores, --alignment, --alignment-format, --output-alignment, --heatmap, --tsv,
+        --force-decode, --constraints, --markup, --output-sampling, --char-level, --no-spm-encode,
+        --no-spm-decode, --channel-model, --mbr""")
+    tsv: bool = MODEL_AND_TEXT("""
+        --tsv: lines have tab-separated fields: only the source or, with --force-decode, also the
+        beginning of its translation; more fields are an error""")
+    split_sentences: str | None = MODEL_AND_TEXT.values(implied="auto")("""
+        --split-sentences CODE: split lines into sentences, translate each separately and join the
+        translations; the language CODE decides where sentences end; auto: the model's source
+        language, or English if it is unknown; excludes --n-best, --word-scores, --alignment,
+        --alignment-format, --output-alignment, --heatmap, --tsv, --force-decode, --constraints,
+        --output-sampling, --char-level""")
+    bpe: str | None = MODEL_AND_TEXT("""
+        --bpe FILE: split the words of the source with these subword-nmt codes""")
+    markup: str | None = MODEL_AND_TEXT.choice("html", "markdown", implied="html")("""
+        --markup html|markdown: lines have markup, which is removed before translation and put
+        around the corresponding translated words, by the attention: tags and entities of HTML or
+        XML (html), or Markdown's emphasis, code, links and images, and tags (markdown); excludes
+        --char-level, --no-spm-decode, --channel-model, --no-spm-encode""")
+    char_level: bool = MODEL_AND_TEXT("""
+        --char-level: read each character of the source as a word, spaces included, for
+        character-level models; excludes --bpe""")
+    compat: str | None = MODEL_AND_TEXT.choice(*COMPAT)("""
+        --compat PROGRAM: use this program's defaults, search, sign of scores and output layout""")
+    max_length: int = MODEL_AND_TEXT.whole(1, 1_000_000, default=1000)("""
+        --max-length N: cut source lines that are longer, with a warning (words)""")
 
-    weights: tuple[float | str, ...] = score_option(
-        "--weights W...|FILE: weight of each model of an ensemble, then of --channel-model and "
-        "--lm, or a file that cgru score --tune wrote; equal if not given",
-        read_by(weight),
-    )
-    word_penalty: float | None = score_option(
-        "--word-penalty P: subtract this from a translation's score for each of its words (nats)",
-        number(-1000, 1000),
-    )
-    n_best: bool = score_option("--n-best: print all hypotheses of the beam, with their scores")
-    n_best_size: int | None = score_option(
-        "--n-best-size N: print N hypotheses of the beam; all if not given",
-        whole(1, 1000),
-        needs="--n-best",
-    )
+    weights: tuple[float | str, ...] = SCORES.values(weight)("""
+        --weights W...|FILE: weight of each model of an ensemble, then of --channel-model and --lm,
+        or a file that cgru score --tune wrote; equal if not given""")
+    word_penalty: float | None = SCORES.number(-1000, 1000)("""
+        --word-penalty P: subtract this from a translation's score for each of its words (nats)""")
+    n_best: bool = SCORES("--n-best: print all hypotheses of the beam, with their scores")
+    n_best_size: int | None = SCORES.whole(1, 1000)("""
+        --n-best-size N: print N hypotheses of the beam; all if not given; needs --n-best""")
 
-    beam_size: int | None = search_option(
-        "-k --beam-size K: beam size; 1: greedy search", whole(1, 1000)
-    )
-    max_length_factor: float | None = search_option(
-        "--max-length-factor F (--max-ratio -mr): maximum length of a translation as a multiple "
-        "of the source's length, including ends of sentences; 0: the limit of the model's program",
-        number(0, 1000),
-    )
-    translation_maxlen: int | None = search_option(
-        "--translation-maxlen N: maximum length of a translation, including the end of the "
-        "sentence (words)",
-        whole(1, 1_000_000),
-    )
-    force_decode: bool = search_option(
-        "--force-decode: begin each translation with the words after a tab on its line; a "
-        "language model begins with the words of the line"
-    )
-    prefix_bias: float | None = search_option(
-        "--prefix-bias B: instead of forcing the beginning given by --force-decode, give its "
-        "words a share B of the probability as long as the translation follows it",
-        number(above=0, below=1),
-        needs="--force-decode",
-    )
-    allow_unk: bool = search_option(
-        "--allow-unk: allow the unknown word in translations", excludes="--suppress-unk"
-    )
-    suppress_unk: bool = search_option("--suppress-unk: never produce the unknown word")
+    beam_size: int | None = SEARCH.whole(1, 1000)("-k --beam-size K: beam size; 1: greedy search")
+    max_length_factor: float | None = SEARCH.number(0, 1000)("""
+        --max-length-factor F (--max-ratio -mr): maximum length of a translation as a multiple of
+        the source's length, including ends of sentences; 0: the limit of the model's program""")
+    translation_maxlen: int | None = SEARCH.whole(1, 1_000_000)("""
+        --translation-maxlen N: maximum length of a translation, including the end of the sentence
+        (words)""")
+    force_decode: bool = SEARCH("""
+        --force-decode: begin each translation with the words after a tab on its line; a language
+        model begins with the words of the line""")
+    prefix_bias: float | None = SEARCH.number(above=0, below=1)("""
+        --prefix-bias B: instead of forcing the beginning given by --force-decode, give its words a
+        share B of the probability as long as the translation follows it; needs --force-decode""")
+    allow_unk: bool = SEARCH("""
+        --allow-unk: allow the unknown word in translations; excludes --suppress-unk""")
+    suppress_unk: bool = SEARCH("--suppress-unk: never produce the unknown word")
 
-    constraints: str | None = search_option(
-        "--constraints tabs|inline: each line has phrases that its translation must contain and, "
-        "after an empty field, phrases that it must not contain, in tab-separated fields after the "
-        'source (tabs), or as <n translation="PHRASE">words</n> and <n avoid="PHRASE"/> in the '
-        "source (inline); || separates alternatives",
-        choice("tabs", "inline", implied="tabs"),
-        excludes="--output-sampling",
-    )
-    avoid: str | None = search_option(
-        "--avoid FILE: file of phrases, one per line, that no translation may contain",
-        excludes="--output-sampling",
-    )
-    copy: tuple[str, ...] = search_option(
-        "--copy PATTERN...: " + COPIED + "; translations contain these spans of the source, by "
-        "placeholders if the model was trained with cgru prep "
-        "--copy, whose patterns are the default; none: copy "
-        "nothing",
-        read_by(pattern),
-        excludes="--output-sampling",
-    )
-    shortlist: tuple[str, ...] = search_option(
-        "--shortlist FILE [FIRST [BEST [PRUNE]]]: restrict the output to the FIRST words of the "
-        "vocabulary and, for each source word, the BEST translations in FILE more probable than "
-        "PRUNE (100 100 0 if not given); FILE is a table of lines `target source probability` "
-        "(lex.s2t), .gz too, or a binary shortlist of Marian"
-    )
+    constraints: str | None = SEARCH.choice("tabs", "inline", implied="tabs")("""
+        --constraints tabs|inline: each line has phrases that its translation must contain and,
+        after an empty field, phrases that it must not contain, in tab-separated fields after the
+        source (tabs), or as <n translation="PHRASE">words</n> and <n avoid="PHRASE"/> in the source
+        (inline); || separates alternatives; excludes --output-sampling""")
+    avoid: str | None = SEARCH("""
+        --avoid FILE: file of phrases, one per line, that no translation may contain; excludes
+        --output-sampling""")
+    copy: tuple[str, ...] = SEARCH.values(pattern)(f"""
+        --copy PATTERN...: {COPIED}; translations contain these spans of the source, by placeholders
+        if the model was trained with cgru prep --copy, whose patterns are the default; none: copy
+        nothing; excludes --output-sampling""")
+    shortlist: tuple[str, ...] = SEARCH("""
+        --shortlist FILE [FIRST [BEST [PRUNE]]]: restrict the output to the FIRST words of the
+        vocabulary and, for each source word, the BEST translations in FILE more probable than PRUNE
+        (100 100 0 if not given); FILE is a table of lines `target source probability` (lex.s2t),
+        .gz too, or a binary shortlist of Marian""")
 
-    output_sampling: str | None = sampling_option(
-        "--output-sampling KIND [VALUE] [T]: sample translations from all words (full), from the "
-        "K most probable (topk K), from the most probable with total probability P (nucleus P), "
-        "or from those with at least probability E (epsilon E), with softmax temperature T",
-        read_by(unchanged(sampling), implied="full 1.0", joined=True),
-    )
-    seed: int = sampling_option(
-        "--seed N: random seed of sampling; each sample depends only on the seed and its line "
-        "number",
-        whole(0, 2**63 - 1, default=0),
-    )
+    output_sampling: str | None = SAMPLING.values(
+        unchanged(sampling), implied="full 1.0", joined=True
+    )("""
+        --output-sampling KIND [VALUE] [T]: sample translations from all words (full), from the K
+        most probable (topk K), from the most probable with total probability P (nucleus P), or from
+        those with at least probability E (epsilon E), with softmax temperature T""")
+    seed: int = SAMPLING.whole(0, 2**63 - 1, default=0)("""
+        --seed N: random seed of sampling; each sample depends only on the seed and its line
+        number""")
 
-    mbr: int | None = risk_option(
-        "--mbr N: print the most similar one to all others among N sampled translations (by "
-        "default epsilon 0.02): minimum Bayes risk; the totals of --n-best are mean similarities, "
-        "from 0 to 100",
-        whole(1, 1000),
-        excludes="--beam-size, --channel-model, --split-sentences",
-    )
-    mbr_utility: str = risk_option(
-        "--mbr-utility: similarity of two translations: sentence chrF or BLEU of sacreBLEU",
-        choice("chrf", "bleu", default="chrf"),
-        needs="--mbr",
-    )
-    mbr_n_best: bool = risk_option(
-        "--mbr-n-best: choose from the N hypotheses of a beam search, weighted by their "
-        "probabilities, instead of samples",
-        needs="--mbr",
-        excludes="--output-sampling",
-    )
+    mbr: int | None = RISK.whole(1, 1000)("""
+        --mbr N: print the most similar one to all others among N sampled translations (by default
+        epsilon 0.02): minimum Bayes risk; the totals of --n-best are mean similarities, from 0 to
+        100; excludes --beam-size, --channel-model, --split-sentences""")
+    mbr_utility: str = RISK.choice("chrf", "bleu", default="chrf")("""
+        --mbr-utility: similarity of two translations: sentence chrF or BLEU of sacreBLEU; needs
+        --mbr""")
+    mbr_n_best: bool = RISK("""
+        --mbr-n-best: choose from the N hypotheses of a beam search, weighted by their
+        probabilities, instead of samples; needs --mbr; excludes --output-sampling""")
 
-    channel_model: str | None = channel_option(
-        "--channel-model MODEL: translation model of the reverse direction: rank translations y "
-        "of x by the sum, weighted by --weights, of log p(y|x), log p(x|y) by this model and, if "
-        "--lm is given, log p(y) by it",
-        excludes="--output-sampling",
-    )
-    lm: str | None = channel_option(
-        "--lm MODEL (--lm-model): language model of the target language: recurrent, or n-gram (in "
-        "ARPA or KenLM's format)",
-        needs="--channel-model",
-    )
-    channel_candidates: int | None = channel_option(
-        "--channel-candidates N (--k2): rank in every step of the beam search, among the N most "
-        "probable continuations of each hypothesis; if not given, only the finished hypotheses "
-        "are ranked",
-        whole(1, 1000),
-        needs="--channel-model and --lm",
-    )
+    channel_model: str | None = CHANNEL("""
+        --channel-model MODEL: translation model of the reverse direction: rank translations y of x
+        by the sum, weighted by --weights, of log p(y|x), log p(x|y) by this model and, if --lm is
+        given, log p(y) by it; excludes --output-sampling""")
+    lm: str | None = CHANNEL("""
+        --lm MODEL (--lm-model): language model of the target language: recurrent, or n-gram (in
+        ARPA or KenLM's format); needs --channel-model""")
+    channel_candidates: int | None = CHANNEL.whole(1, 1000)("""
+        --channel-candidates N (--k2): rank in every step of the beam search, among the N most
+        probable continuations of each hypothesis; if not given, only the finished hypotheses are
+        ranked; needs --channel-model and --lm""")
 
-    unk_replace: bool = word_option(
-        "--unk-replace: replace each unknown word by the source word aligned to it"
-    )
-    lexicon: str | None = word_option(
-        "--lexicon FILE: translate the source words inserted by --unk-replace with this "
-        "dictionary of lines `source target [probability]` (`target source probability` in a file "
-        ".s2t)",
-        needs="--unk-replace",
-    )
-    join_bpe: bool = word_option("--join-bpe: join sub-words that end in `@@`")
-    no_spm_decode: bool = word_option(
-        "--no-spm-decode: print SentencePiece pieces instead of joining them"
-    )
+    unk_replace: bool = WORDS("""
+        --unk-replace: replace each unknown word by the source word aligned to it""")
+    lexicon: str | None = WORDS("""
+        --lexicon FILE: translate the source words inserted by --unk-replace with this dictionary of
+        lines `source target [probability]` (`target source probability` in a file .s2t); needs
+        --unk-replace""")
+    join_bpe: bool = WORDS("--join-bpe: join sub-words that end in `@@`")
+    no_spm_decode: bool = WORDS("""
+        --no-spm-decode: print SentencePiece pieces instead of joining them""")
 
-    output_alignment: str | None = attention_option(
-        "--output-alignment FILE (-a): write the attention to this file instead (formats nematus "
-        "and json)"
-    )
+    output_alignment: str | None = ATTENTION("""
+        --output-alignment FILE (-a): write the attention to this file instead (formats nematus and
+        json)""")
 
-    mini_batch: int | None = computing_option(
-        "--mini-batch N (--minibatch_size --batch_size): lines translated together",
-        whole(1, 1_000_000),
-    )
-    maxi_batch: int | None = computing_option(
-        "--maxi-batch N (--maxibatch_size): number of mini-batches to read ahead and sort by "
-        "length together",
-        whole(1, 1_000_000),
-    )
-    maxi_batch_sort: str = computing_option(
-        "--maxi-batch-sort: sort the lines of a maxi-batch by source length, or not at all",
-        choice("src", "none", default="src"),
-    )
+    mini_batch: int | None = DEVICES.whole(1, 1_000_000)("""
+        --mini-batch N (--minibatch_size --batch_size): lines translated together""")
+    maxi_batch: int | None = DEVICES.whole(1, 1_000_000)("""
+        --maxi-batch N (--maxibatch_size): number of mini-batches to read ahead and sort by length
+        together""")
+    maxi_batch_sort: str = DEVICES.choice("src", "none", default="src")("""
+        --maxi-batch-sort: sort the lines of a maxi-batch by source length, or not at all""")

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from cgru_cli.cli import main
 from cgru_cli.errors import UsageError
 from cgru_cli.options.convert import ConvertOptions
-from cgru_cli.options.declaration import option, whole
+from cgru_cli.options.declaration import Group
 from cgru_cli.options.flags import statements
+from cgru_cli.options.kinds import Bounds
 from cgru_cli.options.translate import TranslateOptions
 
 
@@ -86,11 +87,15 @@ words = st.text(st.characters(codec="ascii", exclude_categories=["Cc", "Z"]), mi
 def test_a_dataclass_field_is_an_option():
     @dataclass(frozen=True)
     class Small:
-        depth: int = option("-d --depth N (--levels): how deep: in levels", whole(1, 9, default=2))
+        depth: int = Group("Sizes").whole(1, 9, default=2)("""
+            -d --depth N (--levels): how deep:
+            in levels; needs --width or --area and --log; excludes --flat, --quiet""")
 
     flag, default = statements(Small)["depth"]
     assert (flag.flags, flag.aliases) == (("-d", "--depth"), ("--levels",))
-    assert (flag.name, flag.value_name, flag.description) == ("--depth", "N", "how deep: in levels")
+    assert (flag.name, flag.value_name, flag.help) == ("--depth", "N", "how deep: in levels")
+    assert (flag.group, flag.bounds) == ("Sizes", Bounds(1, 9))
+    assert (flag.needs, flag.excludes) == (("--width or --area", "--log"), ("--flat", "--quiet"))
     assert default == 2
 
 
