@@ -7,13 +7,16 @@ A cache folder holds `corpus.json` and the files that it names:
 - offsets (N, 2) int64, where each sentence begins in the ids;
 - for word alignments, points (P, 2), and spans (N, 2) int64, where the points of each pair are;
 - weights (N,) float32 of sentences, or (words + N,) of target words and EOS;
-- for a teacher's words, places (N,) int64: the first row of each pair.
+- for a teacher's words, places (N,) int64: the first row of each pair;
+- for variants that differ between epochs, variants (N, 2) int64: the number of each pair's line,
+  and its kind (`text/line_variants.py`).
 
 `corpus.json` is written last: without it a cache is ignored. It has digests of itself and
 of the files, so that a changed cache is encoded again.
 """
 
 import contextlib
+import dataclasses
 import hashlib
 import json
 import os
@@ -36,12 +39,12 @@ from .teacher_words import TeacherWords
 from .word_alignments import Alignments
 
 MANIFEST = "corpus.json"
-COUNTED = 1 << 22  # words counted together
+COUNTED = 1 << 16  # pairs whose words are counted together
 
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """N sentence pairs as ids, read from disk on access.
+    """N sentence pairs as ids, read from disk on access; `of_epoch` chooses among their variants.
 
     lengths: (N, 2) int32, words of source and target, including EOS
     factors: F, ids of a source word; 0 without a source side, whose lengths are then 1
@@ -64,6 +67,23 @@ class Corpus:
     places: np.ndarray | None = None
     read: int = 0
     teacher: TeacherWords | None = None
+    variants: Variants = Variants()  # noqa: RUF009
+    _kinds: np.ndarray | None = None  # (N, 2), if variants differ between epochs
+
+    def of_epoch(self, number: int) -> "Corpus":
+        """The pairs of an epoch (from 0), each as the variant that the epoch takes."""
+        if self._kinds is None:
+            return self
+        lines, kinds = self._kinds.T
+        rows = np.flatnonzero(kinds == self.variants.kinds(lines, number))
+        return dataclasses.replace(
+            self,
+            lengths=self.lengths[rows],
+            _offsets=self._offsets[rows],
+            alignments=self.alignments and self.alignments.of(rows),
+            weights=self.weights and self.weights.of(rows),
+            _kinds=None,
+        )
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -81,8 +101,12 @@ class Corpus:
     def target_counts(self, words: int) -> np.ndarray:
         """Counts of the ids below `words` in the targets, EOS as id 0: (V,)."""
         counts = np.zeros(words, np.int64)
-        for first in range(0, len(self._target), COUNTED):
-            counts += np.bincount(self._target[first : first + COUNTED], minlength=words)
+        for first in range(0, len(self), COUNTED):
+            length = self.lengths[first : first + COUNTED, 1] - 1
+            before = np.cumsum(length) - length
+            places = np.repeat(self._offsets[first : first + COUNTED, 1] - before, length)
+            ids = self._target[places + np.arange(len(places))]
+            counts += np.bincount(ids, minlength=words)
         counts[0] += len(self)
         return counts
 
@@ -136,7 +160,7 @@ def encode_corpus(
         "domains": list(beside.domains),
         "from end": "both" if beside.both_from_end else beside.from_end,
     }
-    corpus = _open(cache, identity)
+    corpus = _open(cache, identity, variants)
     if corpus is not None:
         return corpus
     cache = spare or cache
@@ -157,7 +181,7 @@ def encode_corpus(
             if path.name not in kept and path.suffix in (".ids", ".tmp"):
                 with contextlib.suppress(OSError):
                     path.unlink()
-    written = _open(cache, identity, trusted=True)
+    written = _open(cache, identity, variants, trusted=True)
     if written is None:
         raise CgruError(f"{cache}: another program changed it; run the command again")
     return written
@@ -173,7 +197,9 @@ def _state_of(path: PathLike) -> list[Any]:
     return [os.path.abspath(path), status.st_size, changed, *column]
 
 
-def _open(cache: Path, identity: dict[str, Any], trusted: bool = False) -> Corpus | None:
+def _open(
+    cache: Path, identity: dict[str, Any], variants: Variants, trusted: bool = False
+) -> Corpus | None:
     """The corpus in a folder; None if it was changed, or made from other files or options.
 
     trusted: it was just written; raise CgruError if it cannot be read.
@@ -216,6 +242,8 @@ def _open(cache: Path, identity: dict[str, Any], trusted: bool = False) -> Corpu
             weights,
             places,
             manifest["read"],
+            variants=variants,
+            _kinds=read("variants", count, 2) if variants.drawn else None,
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if trusted:

@@ -1,5 +1,6 @@
 """Weights of sentence pairs or of their target words, which multiply the costs of training."""
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,10 @@ class DataWeights:
     by_word: bool
     _values: np.ndarray  # (W,) float32
     _first: np.ndarray  # (N,) int64: where the weights of each pair begin
+
+    def of(self, pairs: np.ndarray) -> "DataWeights":
+        """The weights of some of the pairs."""
+        return dataclasses.replace(self, _first=self._first[pairs])
 
     def of_pair(self, i: int, words: int) -> np.ndarray:
         """The weights of pair i, which has T target words with EOS: (T,) or (1,) float32."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import CgruError, warn
-from ..text.line_variants import MOST_JOINED, Variants
+from ..text.line_variants import JOINED, MOST_JOINED, PLAIN, Variants
 from . import data_weights, word_alignments
 from .number_files import Numbers, file_digest
 from .parallel_files import Beside, Files, PathLike, parallel
@@ -80,7 +80,7 @@ class Encoding:
     variants: Variants = Variants()  # noqa: RUF009
 
     def __post_init__(self) -> None:
-        self._lines = self._pairs = self._points = self._read = 0
+        self._lines = self._taken = self._pairs = self._points = self._read = 0
         self._words = np.zeros(2, np.int64)
         self._skipped = {"empty": 0, "too long": 0, "cut": 0}
         self._aligns_no_first = True  # whether no sentence has an alignment of its first word
@@ -98,6 +98,8 @@ class Encoding:
             types["weights"] = "<f4"
         if self.beside.places:
             types["places"] = "<i8"
+        if self.variants.drawn:
+            types["variants"] = "<i8"
         try:
             for name, dtype in types.items():
                 self._files[name] = Numbers(cache / f"{name}-{token}.ids", dtype)
@@ -116,25 +118,54 @@ class Encoding:
         numbers = itertools.count(1)
         before: collections.deque[EncodedPair] = collections.deque(maxlen=1 + MOST_JOINED)
         for lines in parallel(files):
-            kept = []
-            for texts in lines:
-                pair = self._encoded(files, next(numbers), texts)
-                joined = self.variants.joined(self._lines)
+            kept: list[EncodedPair] = []
+            rows: list[tuple[int, int]] = []  # the number of each pair's line, and its kind
+            kinds = self.variants.kinds(np.arange(self._lines, self._lines + len(lines)), 0)
+            for texts, chosen in zip(lines, kinds.tolist(), strict=True):
+                for kind, pair in self._of_line(files, next(numbers), texts, chosen, before):
+                    fitting = self._fitting(pair, first_epoch=kind == chosen)
+                    if fitting is not None:
+                        kept.append(fitting)
+                        rows.append((self._lines, kind))
                 self._lines += 1
-                if not pair.source or not pair.target:
-                    self._skipped["empty"] += 1
-                    continue
-                before.append(pair)
-                pair = self._joined(list(before)[-1 - joined :])
-                if max(len(pair.source), len(pair.target)) > self.max_length:
-                    if not self.crop:
-                        self._skipped["too long"] += 1
-                        continue
-                    self._skipped["cut"] += 1
-                    pair = pair.cut(self.max_length)
-                kept.append(pair.from_end() if self.beside.both_from_end else pair)
             if kept:
                 self._write(kept)
+                if self.variants.drawn:
+                    self._files["variants"].append(np.array(rows))
+
+    def _of_line(
+        self,
+        files: Files,
+        number: int,
+        texts: tuple,
+        chosen: int,
+        before: collections.deque[EncodedPair],
+    ) -> Iterator[tuple[int, EncodedPair]]:
+        """The kinds of a pair that epochs take; chosen: that of the first epoch."""
+        lines = self.variants.copied(*texts[:2])
+        for kind in sorted({PLAIN, chosen, *self.variants.drawn}):
+            if kind == JOINED:
+                pair = self._joined([*before][-1 - self.variants.joined(self._lines) :])
+            else:
+                variant = self.variants.of(kind, self._lines, *lines)
+                pair = self._encoded(files, number, texts, variant)
+            if kind == PLAIN:
+                if not pair.source or not pair.target:
+                    self._skipped["empty"] += 1
+                    return
+                before.append(pair)
+            if kind == chosen or self.variants.drawn:
+                yield kind, pair
+
+    def _fitting(self, pair: EncodedPair, *, first_epoch: bool) -> EncodedPair | None:
+        """The pair, cut to --max-length if it may be; None if it is too long."""
+        if max(len(pair.source), len(pair.target)) > self.max_length:
+            self._skipped["cut" if self.crop else "too long"] += first_epoch
+            if not self.crop:
+                return None
+            pair = pair.cut(self.max_length)
+        self._taken += first_epoch
+        return pair.from_end() if self.beside.both_from_end else pair
 
     def _joined(self, pairs: list[EncodedPair]) -> EncodedPair:
         """The last pair, joined with as many of those before it as --max-length allows."""
@@ -146,15 +177,14 @@ class Encoding:
             pair = longer
         return pair
 
-    def _encoded(self, files: Files, number: int, texts: tuple) -> EncodedPair:
-        source_line, target_line, alignment, weight = texts
+    def _encoded(self, files: Files, number: int, texts: tuple, variant: tuple) -> EncodedPair:
+        *given, alignment, weight = texts
+        source_line, target_line = variant
         source: list = [()]  # one word without ids: an empty side would be left out
         points: list[word_alignments.Point] = []
         weights: list[float] = []
         path: PathLike | None = files.target  # of the line that is being read
-        given = source_line, target_line
-        source_line, target_line = self.variants.of(self._lines, *given)
-        same = (source_line, target_line) == given  # so that word weights apply
+        same = variant == tuple(given)  # so that word weights apply
         try:
             target = self.encode_target(target_line)
             if source_line is not None:
@@ -165,7 +195,7 @@ class Encoding:
                 self.check_pair(source, target)
             if alignment is not None:
                 path = files.alignment
-                points = self._points_of(alignment, given, (source_line, target_line))
+                points = self._points_of(alignment, tuple(given), variant)
             path = files.weight
             if not same and self.beside.by_word:
                 weight = None
@@ -239,7 +269,7 @@ class Encoding:
         names = " and ".join(dict.fromkeys(map(str, paths)))
         if not self._lines:
             raise CgruError(f"{names}: no lines to train on; the text is empty")
-        if not self._pairs:
+        if not self._taken:
             raise CgruError(
                 f"{names}: nothing is left of {self._lines:,} lines:"
                 f" {self._skipped['empty']:,} with an empty side, {self._skipped['too long']:,} of"
@@ -270,7 +300,8 @@ class Encoding:
 
     def _fingerprint(self, *names: str) -> str:
         digests = [self._files[name].digest.hexdigest() for name in names]
-        content = json.dumps([FORMAT, self._pairs, self._factors, *digests])
+        drawn = [str(self.variants)] if self.variants.drawn else []
+        content = json.dumps([FORMAT, self._pairs, self._factors, *digests, *drawn])
         return hashlib.sha256(content.encode()).hexdigest()
 
 

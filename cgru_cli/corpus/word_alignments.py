@@ -3,6 +3,7 @@
 Positions count the words that the model reads, from 0; the position after the last is EOS.
 """
 
+import dataclasses
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +29,11 @@ class Alignments:
     @property
     def count(self) -> int:
         """The number of points."""
-        return len(self._points)
+        return int(np.diff(self._spans).sum())
+
+    def of(self, pairs: np.ndarray) -> "Alignments":
+        """The alignments of some of the pairs."""
+        return dataclasses.replace(self, _spans=self._spans[pairs])
 
     def points(self, i: int) -> np.ndarray:
         """Positions in source and target of pair i: (P,2) int32."""

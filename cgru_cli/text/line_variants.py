@@ -8,6 +8,8 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from .copying import Copying
 
 # Words that English titles have in lower case, as in Marian and Moses' detruecase.perl.
@@ -21,55 +23,64 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z']*")
 _LONG_WORD = re.compile(r"(?<![^\s(\"'])[^\W\d_]{4,}(?=[.,;:!?)\"']*(?:\s|$))")  # no file.txt
 _FULL_STOP = re.compile(r"(?<=[^\s.])\s*[.。।]\s*$")
 _KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+PLAIN, CAPS, TITLE, TYPOS, NO_STOP, JOINED = range(6)  # kinds of variants
 MOST_JOINED = 3  # pairs before a pair that it is joined with
 _MISTYPED = 0.15  # of the longer words of a line with typos
 
 
 @dataclass(frozen=True)
 class Variants:
-    """The variants of a training text, chosen by the number of each pair.
+    """The variants of a training text, chosen by the number of each pair and the epoch.
 
-    all_caps_every: both sides of pairs 0, N, 2N and so on are upper case; title_case_every: the
-    sources of pairs 1, N+1, 2N+1 and so on have English title case (Marian's --all-caps-every and
-    --english-title-case-every, which prefers the first); typos_every: the sources of pairs 2, N+2
-    and so on have typos; no_full_stop_every: both sides of pairs 3, N+3 and so on lose their full
-    stop; join_every: see `joined`; 0: never. copy: patterns of spans that become placeholders where
-    both sides have them.
+    every: N of each kind, 0: never. In the first epoch, pairs 0, N, 2N and so on are upper case on
+    both sides; the sources of pairs 1, N+1 and so on have English title case (as in Marian, which
+    prefers the first too), and those of pairs 2, N+2 and so on have typos; both sides of pairs 3,
+    N+3 and so on lose their full stop; pairs 4, N+4 and so on are joined with earlier ones. Each
+    later epoch chooses the pairs before those, unless the choice is `fixed`, as in Marian. copy:
+    patterns of spans that become placeholders where both sides have them.
     """
 
-    all_caps_every: int = 0
-    title_case_every: int = 0
+    every: tuple[int, ...] = (0,) * JOINED
     copy: tuple[str, ...] = ()
-    typos_every: int = 0
-    no_full_stop_every: int = 0
-    join_every: int = 0
+    fixed: bool = False
 
     @cached_property
     def _copying(self) -> Copying:
         return Copying(self.copy)
 
-    def of(self, number: int, source: str | None, target: str) -> tuple[str | None, str]:
-        """The lines of pair `number`, from 0, or variants of them; source: None if it has none."""
-        if self.copy and source is not None:
-            source, target = self._copying.pair(source, target)
-        if self.all_caps_every and number % self.all_caps_every == 0:
+    @cached_property
+    def drawn(self) -> set[int]:
+        """The kinds of each pair over all epochs; empty if epochs do not differ."""
+        kinds = {kind for kind, n in enumerate(self.every, CAPS) if n and not self.fixed}
+        return kinds and {PLAIN, *kinds}
+
+    def kinds(self, numbers: np.ndarray, epoch: int) -> np.ndarray:
+        """The kind of each pair of these numbers (from 0) in an epoch (from 0)."""
+        kinds = np.full(len(numbers), PLAIN)
+        for kind in range(JOINED, PLAIN, -1):
+            if n := self.every[kind - CAPS]:
+                kinds[(numbers + epoch * (not self.fixed)) % n == (kind - CAPS) % n] = kind
+        return kinds
+
+    def copied(self, source: str | None, target: str) -> tuple[str | None, str]:
+        """The lines of a pair with placeholders; source: None if it has none."""
+        return self._copying.pair(source, target) if self.copy and source else (source, target)
+
+    def of(self, kind: int, number: int, source: str | None, target: str) -> tuple[str | None, str]:
+        """The lines of pair `number`, or a variant of a kind that is not JOINED."""
+        if kind == CAPS:
             return source and _upper(source), _upper(target)
-        if source and self.title_case_every and number % self.title_case_every == 1:
-            return english_title_case(source), target
-        if source and _chosen(number, 2, self.typos_every):
-            return with_typos(source, random.Random(number)), target  # noqa: S311
-        if _chosen(number, 3, self.no_full_stop_every):
+        if kind == NO_STOP:
             return source and without_full_stop(source), without_full_stop(target)
+        if source and kind == TITLE:
+            source = english_title_case(source)
+        if source and kind == TYPOS:
+            source = with_typos(source, random.Random(number))  # noqa: S311
         return source, target
 
     def joined(self, number: int) -> int:
-        """Count the earlier pairs to join with pair `number`; 0 except for 4, N+4 and so on."""
-        chosen = _chosen(number, 4, self.join_every)
-        return 1 + number // self.join_every % MOST_JOINED if chosen else 0
-
-
-def _chosen(number: int, first: int, every: int) -> bool:
-    return bool(every) and number % every == first % every
+        """Count the earlier pairs to join with pair `number`, if it is to be joined."""
+        return 1 + number // self.every[JOINED - CAPS] % MOST_JOINED
 
 
 def _upper(line: str) -> str:

@@ -12,9 +12,10 @@ from .setup import Setup
 def opening(setup: Setup, *, jit: bool, devices: str = "") -> list[str]:
     """The first lines of the log; devices: their number, if there are several."""
     options, structure = setup.plan.options, setup.model.structure
+    corpus = setup.corpus.of_epoch(0)
     line = (
-        f"Training {setup.model.parameter_count:,} parameters on {len(setup.corpus):,} pairs "
-        f"{_pairs(setup.corpus)}, vocabularies "
+        f"Training {setup.model.parameter_count:,} parameters on {len(corpus):,} pairs "
+        f"{_pairs(corpus)}, vocabularies "
         f"{structure.source_vocabularies} and {structure.target_vocabulary}, "
         f"{'XLA' if jit else 'no XLA'}, {options.precision}{devices and f', {devices}'}"
     )
@@ -44,7 +45,7 @@ def _pairs(corpus: Corpus) -> str:
 
 def describe(setup: Setup) -> None:
     """Print sizes, memory and the first batch on standard output."""
-    options, model, corpus = setup.plan.options, setup.model, setup.corpus
+    options, model, corpus = setup.plan.options, setup.model, setup.corpus.of_epoch(0)
     s, mib = model.structure, 2**20
     first = next(EpochExamples(corpus, s, options, grid=False).epoch(0, 0)).batch
     rows, source = first.source_mask.shape

@@ -109,14 +109,14 @@ def encode(
     Raises UsageError for variants of text that is not plain.
     """
     beside, kind = texts.beside, encoding.kind
-    variants = Variants(
+    every = (
         options.all_caps_every,
         options.english_title_case_every,
-        options.copy,
         options.typos_every,
         options.no_full_stop_every,
         options.join_every,
     )
+    variants = Variants(every, options.copy, fixed=options.compat is not None)
     if encoding.source_reversed:
         beside = dataclasses.replace(beside, from_end=False, both_from_end=True)
     encoding = dataclasses.replace(encoding, right_left=beside.from_end)
@@ -124,7 +124,7 @@ def encode(
     key += " right-left" * beside.from_end + f" {kind}" * (not kind.writes_text)
     key += f" condition {encoding.condition}" * bool(encoding.condition)
     key += " pieces" * any(not vocabulary.splits for vocabulary in encoding.vocabularies)
-    if variants != Variants():
+    if any(every) or options.copy:
         key += f" {variants}"
         if not kind.writes_text or encoding.condition or len(encoding.vocabularies) > 2:
             raise UsageError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -74,10 +75,10 @@ class EpochExamples:
         self.grid, self.devices, self.sentences = grid, devices, options.mini_batch
         self.dropout = Rates(*(getattr(options, f"dropout_{name}") for name in Rates._fields))
         self.fits = what_fits(options, structure, devices)
-        self.batches = Batches(
-            corpus.lengths,
-            self.sentences,
-            self.fits,
+        self.batches = functools.partial(
+            Batches,
+            sentences=self.sentences,
+            fits=self.fits,
             maxi_batch=options.maxi_batch,
             sort=options.maxi_batch_sort,
             seed=options.seed,
@@ -87,27 +88,29 @@ class EpochExamples:
 
     def epoch(self, number: int, start: int) -> Iterator[Example]:
         """The batches of an epoch (from 0), beginning with batch number `start`."""
-        dropping = any(self.dropout)
-        for place, pairs in enumerate(self.batches.epoch(number, start), start):
+        dropping, corpus = any(self.dropout), self.corpus.of_epoch(number)
+        batches = self.batches(corpus.lengths).epoch(number, start)
+        for place, pairs in enumerate(batches, start):
             rows = grid_length(len(pairs)) if self.grid else len(pairs)
             if self.fits is None:
                 rows = min(rows, self.sentences)
             rows = -(-rows // self.devices) * self.devices
             ends = self.structure.type.writes_text
-            batch = make_batch(self.corpus, pairs, grid=self.grid, rows=rows, ends=ends)
-            yield Example(batch, self._masks(batch, pairs, number, place) if dropping else {})
+            batch = make_batch(corpus, pairs, grid=self.grid, rows=rows, ends=ends)
+            lengths = corpus.lengths[pairs]
+            yield Example(batch, self._masks(batch, lengths, number, place) if dropping else {})
 
     def _masks(
-        self, batch: Batch, pairs: np.ndarray, number: int, place: int
+        self, batch: Batch, lengths: np.ndarray, number: int, place: int
     ) -> dict[str, np.ndarray]:
         """The dropout masks of a batch; padding has 1, so that it changes no other number."""
         key = np.random.SeedSequence(self.seed, spawn_key=(2, number, place))
-        source, target = self.corpus.lengths[pairs].max(axis=0)
+        source, target = lengths.max(axis=0)
         drawn = masks(
             self.structure,
             self.dropout,
             np.random.Generator(np.random.PCG64(key)),
-            len(pairs),
+            len(lengths),
             int(source),
             int(target),
         )

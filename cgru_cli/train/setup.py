@@ -114,12 +114,13 @@ def prepare(
         texts = _recorded_copying(options.copy, texts, vocabularies, path)
     encoding = TextEncoding.of(model, vocabularies)
     corpus = encode(texts, encoding, options, folder.beside(".corpus"), spare)
+    first_epoch = corpus.of_epoch(0)
     if stated is not None:
         chosen = folder.chosen(stated)
         if chosen is None:
-            chosen = defaults_by_data(options, stated, corpus, structure, vocabularies)
+            chosen = defaults_by_data(options, stated, first_epoch, structure, vocabularies)
         plan = TrainingPlan.of(options, can_validate=texts.dev is not None, **chosen)
-        notes += described(chosen, len(corpus), validates=bool(plan.metrics))
+        notes += described(chosen, len(first_epoch), validates=bool(plan.metrics))
         options = plan.options
     notes += draw(model, vocabularies, options)
     structure = model.structure
@@ -127,7 +128,7 @@ def prepare(
         check_batch(structure, options, corpus)
     if options.begins_from is None and options.init == "scaled":
         name = name_at("decoder/output/b", structure)
-        counts = corpus.target_counts(structure.target_vocabulary)
+        counts = first_epoch.target_counts(structure.target_vocabulary)
         model.arrays[name] = output_bias(counts[-len(model.arrays[name]) :])
     return Setup(plan, texts, folder, model, vocabularies, corpus, notes)
 

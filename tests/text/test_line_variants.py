@@ -3,9 +3,16 @@
 import difflib
 import random
 
+import numpy as np
 import pytest
 
 from cgru_cli.text.line_variants import (
+    CAPS,
+    JOINED,
+    NO_STOP,
+    PLAIN,
+    TITLE,
+    TYPOS,
     Variants,
     english_title_case,
     with_typos,
@@ -14,14 +21,38 @@ from cgru_cli.text.line_variants import (
 
 
 def test_pairs_are_chosen_by_their_number():
-    chosen = Variants(all_caps_every=4, title_case_every=2)
-    pairs = [chosen.of(number, "a big dog", "ein großer hund") for number in range(6)]
-    caps, title = ("A BIG DOG", "EIN GROßER HUND"), ("a Big Dog", "ein großer hund")
-    plain = "a big dog", "ein großer hund"
-    assert pairs == [caps, title, plain, title, caps, title]
-    assert [Variants().of(number, *plain) for number in range(3)] == [plain] * 3
-    assert Variants(1, 1).of(0, None, "a") == (None, "A")
-    assert Variants(0, 2).of(1, None, "a") == (None, "a")
+    chosen, numbers = Variants((4, 2, 0, 0, 0)), np.arange(6)
+    assert chosen.kinds(numbers, 0).tolist() == [CAPS, TITLE, PLAIN, TITLE, CAPS, TITLE]
+    assert Variants().kinds(numbers, 0).tolist() == [PLAIN] * 6
+    noise = Variants((0, 0, 5, 5, 5)).kinds(numbers, 0)
+    assert noise.tolist() == [PLAIN, PLAIN, TYPOS, NO_STOP, JOINED, PLAIN]
+    assert Variants((1, 1, 1, 1, 1)).kinds(numbers, 0).tolist() == [CAPS] * 6
+
+
+def test_each_epoch_chooses_other_pairs():
+    """Over N epochs, every pair is each kind once, but Marian's pairs are always the same."""
+    numbers, every = np.arange(7), (5, 0, 5, 5, 5)
+    epochs = [Variants(every).kinds(numbers, epoch) for epoch in range(5)]
+    kinds = [PLAIN, CAPS, TYPOS, NO_STOP, JOINED]
+    for of_pair in np.transpose(epochs).tolist():
+        assert sorted(of_pair) == kinds
+    fixed = Variants(every, fixed=True)
+    assert fixed.kinds(numbers, 3).tolist() == fixed.kinds(numbers, 0).tolist()
+    assert Variants(every).drawn == {*kinds} and not fixed.drawn and not Variants().drawn
+
+
+def test_lines_of_each_kind():
+    plain = "a big dog", "ein großer hund."
+    of = Variants().of
+    assert of(PLAIN, 3, *plain) == plain
+    assert of(CAPS, 3, *plain) == ("A BIG DOG", "EIN GROßER HUND.")
+    assert of(TITLE, 3, *plain) == ("a Big Dog", plain[1])
+    assert of(NO_STOP, 3, *plain) == (plain[0], plain[1][:-1])
+    assert [of(kind, 3, None, "a.") for kind in (CAPS, TITLE, TYPOS, NO_STOP)] == [
+        (None, "A."), (None, "a."), (None, "a."), (None, "a"),
+    ]  # fmt: skip
+    mistyped = [of(TYPOS, number, "something", "b") for number in range(9)]
+    assert len(set(mistyped)) > 3 and {target for _, target in mistyped} == {"b"}
 
 
 @pytest.mark.parametrize(
@@ -38,17 +69,9 @@ def test_english_title_case(line, titled):
     assert english_title_case(line) == titled
 
 
-def test_noise_of_pairs():
-    chosen = Variants(typos_every=5, no_full_stop_every=5, join_every=5)
-    plain = "Something different here.", "Hier etwas anderes."
-    pairs = [chosen.of(number, *plain) for number in range(10)]
-    varied = [number for number in range(10) if pairs[number] != plain]
-    assert varied == [2, 3, 7, 8]
-    assert pairs[2][1] == plain[1] and pairs[2][0] != pairs[7][0]
-    assert pairs[3] == pairs[8] == (plain[0][:-1], plain[1][:-1])
-    assert [chosen.joined(number) for number in (0, 4, 5, 9, 14, 19)] == [0, 1, 0, 2, 3, 1]
-    assert chosen.of(2, None, "Eins.") == (None, "Eins.")
-    assert chosen.of(3, None, "Eins.") == (None, "Eins")
+def test_one_to_three_earlier_pairs_are_joined():
+    chosen = Variants((0, 0, 0, 0, 5))
+    assert [chosen.joined(number) for number in (4, 9, 14, 19)] == [1, 2, 3, 1]
 
 
 def test_typos():

@@ -61,8 +61,25 @@ def test_alignments_and_weights_of_variants(data, tmp_path):
     options, texts, encoding = with_points(data, tmp_path)
     whole = encode(texts, encoding, options, tmp_path / "cache")
     varied = dataclasses.replace(options, all_caps_every=2)
-    corpus = encode(texts, encoding, varied, tmp_path / "cache")
-    assert corpus.fingerprint != whole.fingerprint
+    every = encode(texts, encoding, varied, tmp_path / "cache")
+    assert every.fingerprint != whole.fingerprint
+    fixed = encode(texts, encoding, dataclasses.replace(varied, compat="marian"), tmp_path / "fix")
+    corpus, other = every.of_epoch(0), every.of_epoch(1)
+    for epoch in range(3):
+        assert [fixed.of_epoch(epoch).source(i)[0, 0] == 1 for i in range(3)] == [True, False, True]
+    assert [len(c) for c in (corpus, other, fixed)] == [4] * 3
+    assert (corpus.source(1) == other.source(0) + 2).all() and (other.source(1) == 1).all()
+    assert other.alignments.points(1).tolist() == whole.alignments.points(1).tolist()
+    assert [other.weights.of_pair(n, 3).tolist() for n in (0, 1)] == [[0, 3, 4], [1, 1, 1]]
+    assert corpus.alignments.count == other.alignments.count == whole.alignments.count
+    counts = [one.target_counts(9).tolist() for one in (whole, corpus, other)]
+    assert counts[0] == counts[1] == counts[2] != every.target_counts(9).tolist()
+    again = encode(texts, encoding, varied, tmp_path / "cache").of_epoch(1)
+    assert [again.target(i).tolist() for i in range(4)] == [
+        other.target(i).tolist() for i in range(4)
+    ]
+    rarer = dataclasses.replace(varied, all_caps_every=3)
+    assert encode(texts, encoding, rarer, tmp_path / "3").fingerprint != every.fingerprint
     assert corpus.source(0).tolist() == [[1], [1]] != corpus.source(1).tolist()
     for i in range(4):
         assert corpus.alignments.points(i).tolist() == whole.alignments.points(i).tolist()
@@ -76,7 +93,7 @@ def test_joined_pairs(data, tmp_path, right_left):
     if right_left:
         texts = dataclasses.replace(texts, beside=dataclasses.replace(texts.beside, from_end=True))
     joined = dataclasses.replace(options, join_every=3)  # pair 1, with one before it
-    corpus = encode(texts, encoding, joined, tmp_path / "cache")
+    corpus = encode(texts, encoding, joined, tmp_path / "cache").of_epoch(0)
     alone = encode(texts, encoding, options, tmp_path / "other")
     lengths = [len(corpus.target(i)) for i in range(4)]
     assert lengths == [2, 4, 2, 2] and [len(alone.target(i)) for i in range(4)] == [2] * 4
@@ -92,10 +109,8 @@ def test_joined_pairs(data, tmp_path, right_left):
         [*weights[-2::-1], 4] if right_left else weights
     )
     short = dataclasses.replace(joined, max_length=3)
-    assert [len(encode(texts, encoding, short, tmp_path / "short").target(i)) for i in (0, 1)] == [
-        2,
-        2,
-    ]
+    cut = encode(texts, encoding, short, tmp_path / "short").of_epoch(0)
+    assert [len(cut.target(i)) for i in (0, 1)] == [2, 2]
 
 
 def test_variants_of_labels_are_refused(data, tmp_path):

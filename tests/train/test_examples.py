@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from cgru_cli.corpus.corpus import encode_corpus
 from cgru_cli.options.train import TrainOptions
+from cgru_cli.text.line_variants import Variants
 from cgru_cli.train.examples import EpochExamples, groups, what_fits
 from cgru_cli.train.memory import memory_of_batch
 
@@ -68,6 +69,29 @@ def test_an_epoch_has_every_pair_once(corpus):
     for epoch in epochs:
         assert sorted(itertools.chain(*epoch)) == list(range(60))
     assert epochs[0] != epochs[1]
+
+
+def test_each_epoch_takes_other_variants(tmp_path):
+    """An epoch resumes with the same ones."""
+    runs.lines(tmp_path / "text", [f"w{i} x" for i in range(9)])
+    varied = encode_corpus(
+        [tmp_path / "text"],
+        [tmp_path / "text"],
+        lambda line: [(3 + word.isupper(),) for word in line.split()],
+        lambda line: [3 + word.isupper() for word in line.split()],
+        tmp_path / "cache",
+        max_length=9,
+        crop=False,
+        key="",
+        variants=Variants((3, 0, 0, 0, 0)),
+    )
+    data = made(varied, mini_batch=2, no_shuffle=True, maxi_batch_sort="none")
+    epochs = [np.concatenate([e.batch.target[:, 0] for e in data.epoch(n, 0)]) for n in range(4)]
+    assert [np.flatnonzero(epoch == 4).tolist() for epoch in epochs] == [
+        [0, 3, 6], [2, 5, 8], [1, 4, 7], [0, 3, 6],
+    ]  # fmt: skip
+    for one, other in zip(list(data.epoch(2, 0))[3:], data.epoch(2, 3), strict=True):
+        same(one, other)
 
 
 def test_without_shuffling_the_order_is_that_of_the_text(corpus):

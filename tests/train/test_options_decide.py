@@ -290,7 +290,7 @@ def prepared(setup):
     beside = [b and b.fingerprint for b in (corpus.alignments, corpus.weights, corpus.teacher)]
     by_word = corpus.weights and corpus.weights.by_word
     examples = EpochExamples(corpus, setup.model.structure, options, grid=False)
-    fits, order = examples.fits, vars(examples.batches)
+    fits, order = examples.fits, vars(examples.batches(corpus.lengths))
     batches = (
         (examples.sentences, fits and [fits(2**n, 9, 9) for n in range(40)]),
         [order[name] for name in ("_window", "_columns", "_seed", "_shuffle", "_shuffle_batches")],
