@@ -191,8 +191,9 @@ def convert(model: str, output: str | None, options: ConvertOptions) -> None:
     cgru convert model.npz model.h5
     cgru convert model.npz marian/model.npz --to marian-s2s --verify
 
-    IN is a model of any program: .npz of DL4MT, Nematus, Marian or nmtpy, .h5, or a checkpoint of
-    Nematus-TF (model-N). Every array is carried over bit for bit.
+    IN is a model of any program: .npz of DL4MT, Nematus, Marian or nmtpy, .h5, .onnx, or a
+    checkpoint of Nematus-TF (model-N). Arrays are copied bit for bit, except with --store,
+    --precision int8 and --average.
     """
     from .convert.job import run
 

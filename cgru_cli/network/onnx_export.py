@@ -23,6 +23,7 @@ import tensorflow as tf
 from ..errors import CgruError
 from ..formats.onnx_file import ATTRIBUTE, VERSION
 from ..parameters.structure import Structure
+from ..system.versions import installed
 from .inference import forward_only
 from .network import Network, SearchState
 
@@ -44,14 +45,9 @@ def exported(
     """
     if sum(array.nbytes for array in arrays.values()) > LARGEST:
         raise CgruError("an ONNX file holds at most 2 GiB; --store float16 halves the model")
-    try:
-        from tf2onnx.convert import from_function
+    from_function = installed("tf2onnx.convert", "onnx").from_function
+    from .onnx_graph import content, joined
 
-        from .onnx_graph import content, joined
-    except ImportError as error:
-        raise CgruError(
-            f"the package {error.name} is missing: pip install 'cgru[onnx]' installs it"
-        ) from None
     graphs = []
     with forward_only():
         for function, signature in _branches(structure, arrays):

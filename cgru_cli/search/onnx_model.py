@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import CgruError, reason
 from ..network.scores import Scores
+from ..system.versions import installed
 from .lattice import Chosen, Stepped, Stepper
 from .output_words import Narrow
 
@@ -30,12 +31,7 @@ class OnnxModel(Stepper):
 
         Raises CgruError if ONNX Runtime is missing or cannot load the model.
         """
-        try:
-            import onnxruntime
-        except ImportError:
-            raise CgruError(
-                "the package onnxruntime is missing: pip install 'cgru[onnx]' installs it"
-            ) from None
+        onnxruntime = installed("onnxruntime", "onnx")
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads or len(os.sched_getaffinity(0))
         options.log_severity_level = _ERRORS_ONLY

@@ -9,6 +9,7 @@ from ..system.atomic_files import atomic_write
 from ..system.lines import check_distinct
 from ..system.structured_files import read_bytes
 from ..system.terminal import ProgressCounter
+from ..system.versions import installed
 from .line_search import search_of
 
 LARGEST = 1 << 30  # bytes
@@ -21,6 +22,7 @@ def translate_document(options: TranslateOptions) -> None:
     source, target = options.document
     check_distinct([source, *options.model, *options.vocabularies], target)
     document = document_of(source, read_bytes(source, "a document", LARGEST))
+    installed("sentencex", "documents")  # else named as if --split-sentences had been typed
     sentences = options.split_sentences or "auto"
     options = dataclasses.replace(
         options, document=(), markup=document.form, split_sentences=sentences

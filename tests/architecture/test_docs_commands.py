@@ -53,6 +53,7 @@ done
 cp examples/en-de.spm .
 """
 RUN = f"cgru train data -m run/model.npz {TINY} --valid-freq 1u --quiet\n"
+TEACHER = f"cgru train -t train.en train.de -v vocab.spm vocab.spm -m large.npz {TINY} --quiet\n"
 LIST = "cgru translate -m model.npz --n-best -k 2 --translation-maxlen 6 < test.en > test.list\n"
 TAGS = """
 for set in train dev test; do
@@ -74,8 +75,7 @@ CODES = (
 BEFORE = {
     "README.md": "cp src.txt notes.md",
     "docs/cheat-sheet.md": LIST + "for file in in a b ref src trg; do cp $file.txt $file; done; "
-    "cp test.list list; head -1 in > in.tsv; cp model.npz r2l.npz; "
-    "cgru convert model.npz large.npz",
+    "cp test.list list; head -1 in > in.tsv; cp model.npz r2l.npz\n" + TEACHER,
     "docs/files.md": RUN
     + "cgru score -m model.npz -s src.txt -t trg.txt --word-top-k 2 -o teacher.npy",
     "docs/from-dl4mt.md": """
@@ -89,11 +89,13 @@ cp train.en.tok.pkl en.pkl; cp train.fr.tok.pkl fr.pkl; cp fr.pkl lm.pkl
 cp en.pkl source.pkl; cp fr.pkl target.pkl
 cgru convert model.npz model_session2.npz --to dl4mt
 """,
-    "docs/from-marian.md": MARIAN + "cp model.npz.decoder.yml config.yml; cp trg.yml vocab.de.yml",
+    "docs/from-marian.md": MARIAN
+    + "cgru convert model.npz marian/legacy.npz --to marian-amun; cp marian/legacy* .; "
+    "cp legacy.npz.decoder.yml config.yml; cp src.yml vocab.en.yml; cp trg.yml vocab.de.yml",
     "docs/from-nematus.md": LIST + "cp test.en src.bpe; cp test.de trg.bpe; "
     "cgru translate -m model.npz --n-best -k 2 --translation-maxlen 6 < dev.en > dev.list",
-    "docs/gallery/README.md": "cp src.txt src; cp trg.txt trg; mkdir a-shallow marian-s2s; "
-    "cp model.npz* *.json a-shallow; cp model.npz* *.json marian-s2s",
+    "docs/gallery/README.md": "cp src.txt src; cp trg.txt trg; "
+    "for name in a-shallow marian-s2s; do mkdir $name; cgru convert model.npz $name/model.npz; done",
     "docs/how-to/back-translation.md": "cp test.de mono.de",
     "docs/how-to/cluster.md": "cp train.en large.en",
     "docs/how-to/conditions.md": TAGS
@@ -142,8 +144,7 @@ cgru score --n-best scored.list --tune w.json --reference ref.txt --join-bpe
     "docs/server.md": EXAMPLE + "cp src.txt notes.md",
     "docs/text.md": EXAMPLE + "cgru convert m.npz old-model.npz",
     "docs/train.md": "for side in en de; do cp train.$side a.$side; cp dev.$side b.$side; "
-    "cp train.$side.json $side.json; done; cp -r data it; cp model.npz large.npz; "
-    "cgru convert model.npz large.npz",
+    "cp train.$side.json $side.json; done; cp -r data it\n" + TEACHER,
     "docs/translate.md": MARIAN
     + CODES
     + "gzip -c test.en > src.txt.gz; gzip -c test.en > test_2016_flickr.en.gz",

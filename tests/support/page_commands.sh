@@ -50,6 +50,7 @@ eval() {  # no bash: zsh's completion
     *) builtin eval "$@" ;;
   esac
 }
+yes() { command yes "$@" || true; }  # which `head` ends
 source() { cat > /dev/null; }  # fish reads its standard input
 python() { [ "${2-}" = http.server ] || command python "$@"; }
 pip() { :; }

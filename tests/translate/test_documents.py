@@ -72,6 +72,14 @@ def test_marks_and_sentences_go_together(model):
     assert whole.text.count("12") == 1 and "<i>" in whole.text
 
 
+def test_the_extra_of_documents_is_named(model, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sentencex", None)
+    (tmp_path / "in.txt").write_text("a\n")
+    code, message = run("-m", model, "--document", tmp_path / "in.txt", tmp_path / "out.txt")
+    assert code == 1
+    assert message == "cgru: sentencex is not installed: pip install 'cgru[documents]'\n"
+
+
 @pytest.mark.parametrize(
     ("files", "code", "message"),
     [

@@ -14,11 +14,11 @@ from .patience import LOWER_IS_BETTER
 
 _COLOURS = {"training": "C0", "validation": "C1"}
 
-_TITLES = {
+_MEASURES = ("risk", *LOWER_IS_BETTER)  # in the order of their panels
+_TITLES = {  # of measures whose names are no titles
     "risk": "expected risk",
     "cross-entropy": "cross-entropy (nats per sentence)",
     "ce-mean-words": "cross-entropy (nats per word)",
-    "perplexity": "perplexity",
     "bleu": "BLEU",
     "chrf": "chrF",
     "bleu-detok": "BLEU",
@@ -69,7 +69,7 @@ def draw(records: Path, model: Path) -> None:
                 choose = min if LOWER_IS_BETTER[measure] else max
                 best = choose(lines["validation"], key=lambda point: point[1])
                 axis.plot(*best, "D", color="C2", markersize=6, label=f"best: {best[1]:.5g}")
-            axis.set_title(_TITLES[measure])
+            axis.set_title(_TITLES.get(measure, measure))
             axis.legend(**ABOVE, ncols=3)
             axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes[-1].set_xlabel("updates")
@@ -91,12 +91,12 @@ def curves(records: Path) -> dict[str, dict[str, Curve]]:
             update, measure, value = entry["update"], entry[name], entry[number]
             if "cost_per_word" in entry:
                 measure, value = "ce-mean-words", entry["cost_per_word"]
-            known = measure in _TITLES and type(update) is int
+            known = measure in _MEASURES and type(update) is int
         except (ValueError, KeyError, TypeError):
             continue
         if known and isinstance(value, (int, float)):
             panels[measure].setdefault(label, []).append((update, value))
-    return {measure: panels[measure] for measure in _TITLES if measure in panels}
+    return {measure: panels[measure] for measure in _MEASURES if measure in panels}
 
 
 def smoothed(values: Sequence[float]) -> list[float]:

@@ -88,6 +88,13 @@ def test_pictures(tmp_path):
     assert (tmp_path / "model.npz.svg").read_text().count("<svg") == 1
 
 
+def test_a_metric_without_a_title_has_its_name(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(curves, "_TITLES", {})
+    curves.draw(write(tmp_path / "r", valid(1, 9.0, "perplexity")), tmp_path / "model.npz")
+    assert ">perplexity</text>" in (tmp_path / "model.npz.svg").read_text()
+
+
 def test_nothing_to_draw(tmp_path):
     pytest.importorskip("matplotlib")
     curves.draw(write(tmp_path / "r"), tmp_path / "model.npz")
