@@ -95,7 +95,7 @@ cgru convert model.npz model_session2.npz --to dl4mt
     "docs/from-nematus.md": LIST + "cp test.en src.bpe; cp test.de trg.bpe; "
     "cgru translate -m model.npz --n-best -k 2 --translation-maxlen 6 < dev.en > dev.list",
     "docs/gallery/README.md": "cp src.txt src; cp trg.txt trg; "
-    "for name in a-shallow marian-s2s; do mkdir $name; cgru convert model.npz $name/model.npz; done",
+    "for d in a-shallow marian-s2s; do mkdir $d; cgru convert model.npz $d/model.npz; done",
     "docs/how-to/back-translation.md": "cp test.de mono.de",
     "docs/how-to/cluster.md": "cp train.en large.en",
     "docs/how-to/conditions.md": TAGS
