@@ -1,11 +1,11 @@
 """Model files of every program, read into one `Model` and written from it.
 
-Reading: `read_model` shows the steps. `model_files` opens the files of a model: `array_files` and
-`tensorflow_checkpoint` (with `checkpoint_table` and `crc32c`) and `onnx_file` read arrays,
-`read_configuration` and `own_configuration` the configurations beside them, with `pickles` and the
-bounds of `configuration_values`. `dialects` tells which program wrote a model;
-`structure_from_arrays` and `sizes_from_arrays` derive its structure from the arrays. The result is
-a `model`; `declared` compares it with what a command line says of it. Vocabularies:
+Reading: `read_model` shows the steps. `model_files` opens the files of a model: `array_files`,
+`tensorflow_checkpoint` (with `checkpoint_table` and `crc32c`) and `onnx_file` read arrays, the last
+two by `protobuf`; `read_configuration` and `own_configuration` read the configurations beside them,
+with `pickles` and the bounds of `configuration_values`. `dialects` tells which program wrote a
+model; `structure_from_arrays` and `sizes_from_arrays` derive its structure from the arrays. The
+result is a `model`; `declared` compares it with what a command line says of it. Vocabularies:
 `vocabulary_files` reads and writes them, `model_vocabularies` finds those of a model. Writing:
 `capabilities` says what a program's files can hold; `write_model` and `write_configuration` write
 them, YAML by `yaml_cpp` as Marian does. `loaded_model` is a model with its vocabularies, ready to

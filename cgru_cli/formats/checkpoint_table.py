@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from .array_files import MOST_ARRAYS
 from .crc32c import masked_crc32c
+from .protobuf import read_varint, varint
 
 _LONGEST_NAME = 1000
 _FOOTER, _TRAILER = 48, 5  # of the file; of a block: a byte for its compression, and a checksum
@@ -65,32 +66,6 @@ def _handle(content: bytes, place: int) -> tuple[int, int, int]:
     start, place = read_varint(content, place)
     size, place = read_varint(content, place)
     return start, size, place
-
-
-def read_varint(content: bytes, place: int) -> tuple[int, int]:
-    """Read an integer of seven bits per byte, lowest first; also returns where it ends."""
-    value = shift = 0
-    while True:
-        byte = content[place]
-        place += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            break
-        shift += 7
-        if shift > 63:
-            raise ValueError("a number in it is too long")
-    if value >= 1 << 63:
-        raise ValueError("a number in it is negative, or far too large")
-    return value, place
-
-
-def varint(value: int) -> bytes:
-    """The inverse of `read_varint`."""
-    digits = bytearray()
-    while value >= 0x80:
-        digits.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*digits, value])
 
 
 def table(messages: Mapping[bytes, bytes]) -> bytes:

@@ -23,7 +23,7 @@ from . import array_files, pickles
 from .array_files import StoredArray
 from .dialects import MARIAN_YAML
 from .model import ModelSettings
-from .onnx_file import open_onnx
+from .onnx_file import VERSION, open_onnx
 from .own_configuration import Own
 from .read_configuration import from_marian, from_nematus
 from .tensorflow_checkpoint import open_checkpoint
@@ -70,6 +70,11 @@ def opened(path: Path) -> Iterator[ModelFile]:
     if path.suffix == ".onnx":
         with open_onnx(path) as (stored, attribute):
             own, settings = _description(f"{path}: description", attribute)
+            if own.version > VERSION:
+                raise CgruError(
+                    f"{path}: an ONNX file of version {own.version}; this cgru reads version "
+                    f"{VERSION}: install a newer one"
+                )
             yield ModelFile(path, "onnx", stored, settings, own)
         return
     if not start.startswith(b"PK"):

@@ -1,7 +1,7 @@
 """cgru's ONNX files: the description of the model and its arrays.
 
-A file is a Protocol Buffers message, a sequence of numbered fields. Only the arrays and the
-description are read here; ONNX Runtime reads the computation (`search/onnx_model.py`).
+A file is a message of Protocol Buffers. Only the arrays and the description are read here; ONNX
+Runtime reads the computation (`search/onnx_model.py`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import CgruError, parsing, reading
+from . import protobuf
 from .array_files import MOST_ARRAYS, StoredArray
 
 ATTRIBUTE = "cgru"  # the key of the description among the metadata
@@ -24,7 +25,6 @@ _GRAPH, _METADATA, _INITIALIZER = 7, 14, 5
 _KEY, _VALUE = 1, 2
 _DIMENSIONS, _TYPE, _NAME, _RAW, _OUTSIDE = 1, 2, 8, 9, 13
 _TYPES: dict[int, np.dtype] = {1: np.dtype("<f4"), 10: np.dtype("<f2")}
-_VARINT, _EIGHT_BYTES, _BYTES, _FOUR_BYTES = 0, 1, 2, 5  # how a field is stored
 
 
 @contextlib.contextmanager
@@ -39,13 +39,13 @@ def open_onnx(path: Path) -> Iterator[tuple[dict[str, StoredArray], str]]:
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         with parsing(path, "not a complete ONNX file"):
             description, stored = "", {}
-            for field, value in _fields(content, 0, len(content)):
+            for field, value in protobuf.fields(content, 0, len(content)):
                 if field == _METADATA:
-                    entry = dict(_fields(content, value.start, value.stop))
+                    entry = dict(protobuf.fields(content, value.start, value.stop))
                     if content[entry[_KEY]] == ATTRIBUTE.encode():
                         description = content[entry[_VALUE]].decode()
                 elif field == _GRAPH:
-                    for inner, tensor in _fields(content, value.start, value.stop):
+                    for inner, tensor in protobuf.fields(content, value.start, value.stop):
                         array = _array(path, content, tensor) if inner == _INITIALIZER else None
                         if array is not None:
                             stored[array.name] = array
@@ -60,7 +60,7 @@ def _array(path: Path, content: mmap.mmap, tensor: slice) -> StoredArray | None:
     """An array of the model; None for a constant of the graph."""
     shape: list[int] = []
     fields: dict[int, Any] = {}
-    for field, value in _fields(content, tensor.start, tensor.stop):
+    for field, value in protobuf.fields(content, tensor.start, tensor.stop):
         if field != _DIMENSIONS:
             fields[field] = value
         elif isinstance(value, int):
@@ -68,7 +68,7 @@ def _array(path: Path, content: mmap.mmap, tensor: slice) -> StoredArray | None:
         else:  # several at once
             place = value.start
             while place < value.stop:
-                size, place = _varint(content, place)
+                size, place = protobuf.read_varint(content, place)
                 shape.append(size)
     name, raw, dtype = content[fields[_NAME]].decode(), fields.get(_RAW), _TYPES.get(fields[_TYPE])
     if _OUTSIDE in fields:
@@ -86,36 +86,3 @@ def _array(path: Path, content: mmap.mmap, tensor: slice) -> StoredArray | None:
         return np.frombuffer(content[raw], dtype).reshape(shape)
 
     return StoredArray(name, tuple(shape), dtype, read)
-
-
-def _fields(content: mmap.mmap, place: int, end: int) -> Iterator[tuple[int, Any]]:
-    """The fields of a message: their numbers, and an integer or the place of their bytes.
-
-    Raises ValueError or IndexError where they are damaged.
-    """
-    while place < end:
-        key, place = _varint(content, place)
-        field, kind = key >> 3, key & 7
-        if kind == _VARINT:
-            value, place = _varint(content, place)
-            yield field, value
-            continue
-        size = {_EIGHT_BYTES: 8, _FOUR_BYTES: 4}.get(kind)
-        if kind == _BYTES:
-            size, place = _varint(content, place)
-        if size is None or place + size > end:
-            raise ValueError(f"field {field} at byte {place} is damaged")
-        yield field, slice(place, place + size)
-        place += size
-
-
-def _varint(content: mmap.mmap, place: int) -> tuple[int, int]:
-    """The integer at a place, seven bits in each byte, and the place after it."""
-    value = 0
-    for shift in range(0, 64, 7):
-        byte = content[place]
-        place += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value, place
-    raise ValueError(f"an integer before byte {place} is damaged")

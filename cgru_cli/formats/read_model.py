@@ -15,7 +15,6 @@ from .array_files import StoredArray
 from .dialects import DESCRIPTIONS, convention, program, recognise, refuse_uncomputable, smoothed
 from .model import Model, ModelSettings
 from .model_files import ModelFile, opened
-from .onnx_file import VERSION
 from .own_configuration import LARGEST_INERT
 from .structure_from_arrays import candidates, compare, layout_of, structure_of
 
@@ -34,8 +33,8 @@ def read(path: str | os.PathLike[str], runtime: str = "tensorflow") -> Model:
     if not path.name:
         raise CgruError(f"{path}: names no model file")
     with parsing(path, "damaged, or no model that cgru knows"), opened(path) as file:
-        if file.container == "onnx":
-            return described(file) if runtime != "tensorflow" else from_onnx(file)
+        if file.container == "onnx" and runtime != "tensorflow":
+            return described(file)
         model = interpret(file)
     if runtime == "onnx":
         model.runtime = runtime
@@ -43,18 +42,9 @@ def read(path: str | os.PathLike[str], runtime: str = "tensorflow") -> Model:
 
 
 def described(file: ModelFile) -> Model:
-    """The model in an ONNX file, without its arrays, for ONNX Runtime.
-
-    Raises CgruError for a newer version of cgru's files.
-    """
-    own = file.own
+    """The model in an ONNX file, without its arrays, for ONNX Runtime."""
+    own, settings = file.own, file.settings
     assert own  # noqa: S101 - for types: each file has a description
-    if own.version > VERSION:
-        raise CgruError(
-            f"{file.path}: an ONNX file of version {own.version}; this cgru reads version "
-            f"{VERSION}: install a newer one"
-        )
-    settings = file.settings
     settings.update(ModelSettings(**own.decoding))
     return Model(
         path=file.path,
@@ -69,21 +59,14 @@ def described(file: ModelFile) -> Model:
     )
 
 
-def from_onnx(file: ModelFile) -> Model:
-    """The model in an ONNX file with its arrays. Raises CgruError if they are not the original."""
-    described(file)
-    assert file.own  # noqa: S101 - for types
-    if file.own.precision != "float32":
-        raise CgruError(
-            f"{file.path}: holds weights in {file.own.precision}, from which the model cannot be "
-            "read back; convert the original"
-        )
-    return interpret(file)
-
-
 def interpret(file: ModelFile) -> Model:
     """The model in an opened file. Its arrays are read once all names and shapes fit."""
     path, settings, own, origin = file.path, file.settings, file.own, file.origin
+    if own and own.precision != "float32":
+        raise CgruError(
+            f"{path}: holds weights in {own.precision}, from which the model cannot be read back; "
+            "convert the original"
+        )
     # the arrays, by the names that their program gave them
     stored = {name: array for name, array in file.stored.items() if not is_training_array(name)}
     refuse_uncomputable(path, stored, settings)

@@ -16,8 +16,9 @@ from ..errors import CgruError, parsing
 from ..system.atomic_files import atomic_write
 from ..system.structured_files import read_bytes
 from .array_files import StoredArray
-from .checkpoint_table import read_table, read_varint, table, varint
+from .checkpoint_table import read_table, table
 from .crc32c import masked_crc32c
+from .protobuf import fields, varint
 
 INDEX = ".index"
 DATA = ".data-00000-of-00001"
@@ -42,7 +43,7 @@ def open_checkpoint(prefix: Path) -> dict[str, StoredArray]:
     stored = {}
     with parsing(prefix, _DAMAGED):
         entries = read_table(content)
-        header = _fields(entries.pop("", b""))
+        header = _Fields(entries.pop("", b""))
         count = header.number(1)
         if not 1 <= count <= _MOST_FILES or header.number(2):
             raise ValueError(f"{count} files, of byte order {header.number(2)}")
@@ -53,42 +54,25 @@ def open_checkpoint(prefix: Path) -> dict[str, StoredArray]:
                 raise CgruError(f"{file}: no such file, or an empty one, but {index.name} needs it")
         for name, entry in entries.items():
             with parsing(f"{prefix}: array {name}", _DAMAGED):
-                stored[name] = _stored(prefix, name, _fields(entry), files)
+                stored[name] = _stored(prefix, name, _Fields(entry), files)
     return stored
 
 
 class _Fields(dict[int, list[Any]]):
     """The fields of a protocol buffer's message by number; each value is a number or bytes."""
 
+    def __init__(self, message: bytes):
+        """Raises ValueError, IndexError or TypeError for a damaged message."""
+        super().__init__()
+        for field, value in fields(message, 0, len(message)):
+            value = message[value] if isinstance(value, slice) else value
+            self.setdefault(field, []).append(value)
+
     def number(self, field: int) -> int:
         return operator.index(self.get(field, [0])[-1])
 
     def messages(self, field: int) -> list["_Fields"]:
-        return [_fields(value) for value in self.get(field, [])]
-
-
-def _fields(message: bytes) -> _Fields:
-    """Raises ValueError, IndexError or TypeError for a damaged message."""
-    fields = _Fields()
-    place = 0
-    while place < len(message):
-        tag, place = read_varint(message, place)
-        if tag & 7 == 0:
-            value: int | bytes
-            value, place = read_varint(message, place)
-        else:
-            if tag & 7 == 2:
-                length, place = read_varint(message, place)
-            elif tag & 7 == 5:
-                length = 4
-            else:
-                raise ValueError(f"field {tag >> 3} is unknown")
-            if place + length > len(message):
-                raise ValueError("a message in it is cut short")
-            value = message[place : place + length]
-            place += length
-        fields.setdefault(tag >> 3, []).append(value)
-    return fields
+        return [_Fields(value) for value in self.get(field, [])]
 
 
 def _stored(prefix: Path, name: str, entry: _Fields, files: list[Path]) -> StoredArray:

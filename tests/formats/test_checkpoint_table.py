@@ -6,8 +6,9 @@ import checkpoint_index
 import numpy as np
 import pytest
 
-from cgru_cli.formats.checkpoint_table import read_table, read_varint, table, varint
+from cgru_cli.formats.checkpoint_table import read_table, table
 from cgru_cli.formats.crc32c import crc32c
+from cgru_cli.formats.protobuf import read_varint, varint
 from cgru_cli.formats.tensorflow_checkpoint import write_checkpoint
 
 

@@ -1,0 +1,54 @@
+"""Messages of Protocol Buffers, read as untrusted input, without their schemas.
+
+A message is a sequence of numbered fields; a value is an integer or bytes. Integers have seven bits
+in each byte, the lowest first.
+"""
+
+from collections.abc import Iterator
+from mmap import mmap
+from typing import Any
+
+_INTEGER, _BYTES = 0, 2  # how a field is stored
+_SIZES = {1: 8, 5: 4}  # bytes of a field that is stored in another way
+
+
+def fields(content: bytes | mmap, place: int, end: int) -> Iterator[tuple[int, Any]]:
+    """The fields of the message from a place to an end: numbers, and integers or places of bytes.
+
+    Raises ValueError or IndexError for a damaged message.
+    """
+    while place < end:
+        key, place = read_varint(content, place)
+        field, kind = key >> 3, key & 7
+        if kind == _INTEGER:
+            value, place = read_varint(content, place)
+            yield field, value
+            continue
+        size = _SIZES.get(kind)
+        if kind == _BYTES:
+            size, place = read_varint(content, place)
+        if size is None or place + size > end:
+            raise ValueError(f"field {field} at byte {place} is damaged")
+        yield field, slice(place, place + size)
+        place += size
+
+
+def read_varint(content: bytes | mmap, place: int) -> tuple[int, int]:
+    """The integer at a place, and the place after it. Raises ValueError or IndexError."""
+    value = 0
+    for shift in range(0, 64, 7):
+        byte = content[place]
+        place += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80 and value < 1 << 63:
+            return value, place
+    raise ValueError(f"the integer before byte {place} is negative or far too large")
+
+
+def varint(value: int) -> bytes:
+    """The inverse of `read_varint`."""
+    digits = bytearray()
+    while value >= 0x80:
+        digits.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*digits, value])
