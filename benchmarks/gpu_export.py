@@ -16,9 +16,10 @@ from exported import Argument, Case, Result, type_of, write, write_list
 from gpu_run import TensorFlow
 from products import shallow, sides
 
+from cgru_cli.corpus.batches import Batch
 from cgru_cli.network.keras_model import RecurrentModel
 from cgru_cli.network.network import Network
-from cgru_cli.optimization.objective import CrossEntropy, Examples, Guide
+from cgru_cli.optimization.objective import CrossEntropy, Guide
 from cgru_cli.optimization.optimizers import optimizer
 from cgru_cli.optimization.step import Regularization, TrainingStep
 from cgru_cli.parameters.initialization import initial_arrays
@@ -208,7 +209,7 @@ class Update(Program):
             jit=True,
         )
 
-        def update(examples: Examples, scale: tf.Tensor, factor: tf.Tensor) -> tuple:
+        def update(examples: Batch, scale: tf.Tensor, factor: tf.Tensor) -> tuple:
             cost, gradients = step._share_gradients(examples, {}, scale)
             norm, gradients = step._regularized(gradients, factor)
             step._applied([gradients], tf.constant(1.0), tf.constant(0.0))  # no smoothing
@@ -336,7 +337,7 @@ def programs(
             yield DecodingStep(model, max(1, sentences[0] // beam), length, beam)
 
 
-def batch(s: Structure, rows: int, lengths: tuple[int, int], objective: str) -> Examples:
+def batch(s: Structure, rows: int, lengths: tuple[int, int], objective: str) -> Batch:
     """Random words; a third of the sentences fill all positions, the others have one or two
     fewer."""
     generator = np.random.RandomState(0)
@@ -365,7 +366,7 @@ def batch(s: Structure, rows: int, lengths: tuple[int, int], objective: str) -> 
         alignment = np.zeros((rows, target_length, source_length), np.float32)
         for j in range(target_length):
             alignment[:, j, j % source_length] = 1.0
-    return Examples(source, source_mask, target, target_mask, (), alignment)
+    return Batch(source, source_mask, target, target_mask, (), alignment)
 
 
 def plain(text: str) -> tuple[str, dict[int, int]]:

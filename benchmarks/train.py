@@ -446,12 +446,11 @@ class Updates:
         import numpy as np
 
         from cgru_cli.corpus.prefetch import Ahead
-        from cgru_cli.optimization.objective import Examples
 
         clock, lengths = Clock(), []
         with Ahead(itertools.islice(self.examples, count)) as examples, clock:
             for batch, masks in examples:
-                self.step.update([[(Examples.of(batch), masks)]], batch.sentences, 0.0001)
+                self.step.update([[(batch, masks)]], batch.sentences, 0.0001)
                 source = batch.source_mask if self.structure.type.reads_source else np.zeros(0)
                 lengths.append((int(source.sum()), batch.words))
                 self.words += sum(lengths[-1])

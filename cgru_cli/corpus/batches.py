@@ -15,8 +15,8 @@ from .corpus import Corpus
 
 Item = TypeVar("Item")
 LengthSort = Literal["trg", "src", "none"]  # the side whose length counts first
-# Whether a number of sentences, with the longest source and target (EOS counted), fit into a batch;
-# which never turns true again when any of the three grows.
+# Whether a number of sentences, with the longest source and target (EOS counted), fit into a batch.
+# Once false, it stays false when any of the three grows.
 Fits = Callable[[int, int, int], bool]
 
 
@@ -110,7 +110,7 @@ def grid_length(length: int) -> int:
 
 
 class Batch(NamedTuple):
-    """Sentence pairs, each ended by EOS and padded with EOS.
+    """Sentence pairs, each ended by EOS and padded with EOS: NumPy's arrays, or tensors.
 
     Padding has mask 0, except that a padding row has mask 1 at its first source position, so that
     the mean of its source is a number.
@@ -120,12 +120,20 @@ class Batch(NamedTuple):
     source_mask: np.ndarray  # (B,S) float32
     target: np.ndarray  # (B,T) int32
     target_mask: np.ndarray  # (B,T) float32
-    sentences: int  # without padding rows
-    words: int  # of their targets, including EOS, or labels
     weights: np.ndarray | tuple[()] = ()  # (B,T) float32, factors of words' costs; (): all 1
     alignment: np.ndarray | tuple[()] = ()  # (B,T,S) float32, see `Alignments.matrix`; (): none
     teacher_words: np.ndarray | tuple[()] = ()  # (B,T,K) int32, see `TeacherWords`; (): none
     teacher_shares: np.ndarray | tuple[()] = ()  # (B,T,K) float32
+
+    @property
+    def sentences(self) -> int:
+        """The number of sentences, without padding rows."""
+        return int(self.target_mask[:, 0].sum())
+
+    @property
+    def words(self) -> int:
+        """The number of words of the targets, including EOS, or of labels."""
+        return int(self.target_mask.sum())
 
     def first(self, count: int) -> Self:
         """The batch with the first sentences; the others become padding."""
@@ -136,27 +144,14 @@ class Batch(NamedTuple):
         batch = self._replace(source_mask=source_mask, target_mask=target_mask)
         if isinstance(self.alignment, np.ndarray):
             batch = batch._replace(alignment=self.alignment * kept[:, None, None])
-        return batch._replace(sentences=count, words=int(target_mask.sum()))
+        return batch
 
     def share(self, place: int, count: int) -> "Batch":
         """Every count-th row from the place-th on, so that all shares have rows of all lengths.
 
         count: a divisor of the number of rows.
         """
-        mine = slice(place, None, count)
-        target_mask = self.target_mask[mine]
-        return Batch(
-            self.source[mine],
-            self.source_mask[mine],
-            self.target[mine],
-            target_mask,
-            sentences=len(range(place, self.sentences, count)),
-            words=int(target_mask.sum()),
-            weights=self.weights[mine],
-            alignment=self.alignment[mine],
-            teacher_words=self.teacher_words[mine],
-            teacher_shares=self.teacher_shares[mine],
-        )
+        return Batch._make(field[place::count] for field in self)
 
 
 def make_batch(
@@ -184,9 +179,8 @@ def make_batch(
         target[row, : lengths[row, 1] - 1] = corpus.target(pair)
     source_mask = mask(lengths[:, 0], longest[0], rows)
     source_mask[len(lengths) :, 0] = 1.0
-    words = lengths[:, 1] - (not ends)
-    target_mask = mask(words, longest[1], rows)
-    batch = Batch(source, source_mask, target, target_mask, len(lengths), int(words.sum()))
+    target_mask = mask(lengths[:, 1] - (not ends), longest[1], rows)
+    batch = Batch(source, source_mask, target, target_mask)
     if corpus.weights is not None:
         weights = np.ones((rows, longest[1]), np.float32)
         for row, pair in enumerate(pairs):

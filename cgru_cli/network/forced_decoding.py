@@ -23,10 +23,6 @@ class Unrolled(NamedTuple):
             lambda x: tf.transpose(x, [1, 0, 2]), self.recurrence.alignment
         )
 
-    def rows(self, index: tf.Tensor, inverse: tf.Tensor) -> Self:
-        """The inputs at the selected positions, (N,..) each; see `select`."""
-        return tf.nest.map_structure(lambda x: select(x, index, inverse), self)
-
 
 def unroll(
     network: Network,
@@ -90,26 +86,27 @@ class Words(NamedTuple):
         """(B,T,..) -> (N,..)."""
         return tf.gather(time_first(x), self.index)
 
+    def rows(self, unrolled: Unrolled) -> Unrolled:
+        """The readout's inputs at these positions, (N,..) each.
+
+        Their gradient is a selection too, whereas the gradient of `tf.gather` is a slow scatter.
+        """
+
+        @with_gradient
+        def selected(flat: tf.Tensor) -> tuple:
+            def gradient(dy: tf.Tensor) -> tf.Tensor:
+                padded = tf.concat([dy, tf.zeros_like(dy[:1])], axis=0)
+                return tf.gather(padded, self.places)
+
+            return tf.gather(flat, self.index), gradient
+
+        def at_words(x: tf.Tensor) -> tf.Tensor:
+            shape = tf.shape(x)
+            return selected(tf.reshape(x, tf.concat([[shape[0] * shape[1]], shape[2:]], axis=0)))
+
+        return tf.nest.map_structure(at_words, unrolled)
+
     def put_back(self, x: tf.Tensor, batch: tf.Tensor) -> tf.Tensor:
         """(N,) -> (B,T), the shape of batch, 0 at padding."""
         flat = tf.gather(tf.concat([x, tf.zeros_like(x[:1])], axis=0), self.places)
         return tf.transpose(tf.reshape(flat, tf.shape(tf.transpose(batch))))
-
-
-def select(x: tf.Tensor, index: tf.Tensor, inverse: tf.Tensor) -> tf.Tensor:
-    """Rows of (T,B,..) at the flat positions `index` (N,), as (N,..).
-
-    inverse: (T*B,) the place of each position in `index`, N for none. The gradient is a selection
-    too, whereas the gradient of `tf.gather` is a slow scatter.
-    """
-    shape = tf.shape(x)
-
-    @with_gradient
-    def taken(flat: tf.Tensor) -> tuple:
-        def gradient(dy: tf.Tensor) -> tf.Tensor:
-            padded = tf.concat([dy, tf.zeros_like(dy[:1])], axis=0)
-            return tf.gather(padded, inverse)
-
-        return tf.gather(flat, index), gradient
-
-    return taken(tf.reshape(x, tf.concat([[shape[0] * shape[1]], shape[2:]], axis=0)))

@@ -50,8 +50,7 @@ class TopWords:
             source, source_mask, target, mask = batch
             unrolled = unroll(network, source, source_mask, target)
             words = Words.of(mask)
-            rows = unrolled.rows(words.index, words.places)
-            return tf.nn.log_softmax(network.read_out(*rows, words.sentence))
+            return tf.nn.log_softmax(network.read_out(*words.rows(unrolled), words.sentence))
 
         return compiled(computed, *signature(network))
 
@@ -98,5 +97,5 @@ def score(
     """The tensors of `Scores`; the readout skips padding."""
     unrolled = unroll(network, source, source_mask, target)
     words = Words.of(mask)
-    logits = network.read_out(*unrolled.rows(words.index, words.places), words.sentence)
+    logits = network.read_out(*words.rows(unrolled), words.sentence)
     return words.put_back(-word_costs(logits, words.taken(target)), mask), unrolled.alignment()

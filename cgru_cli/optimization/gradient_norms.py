@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from ..corpus.batches import Batch
 from ..network.attention import Place
 from ..network.ladder.levels import Recurrence, States
 from ..network.network import Decoder, Network
 from ..network.scan import ScanCell
 from ..network.units import UnitState, width_of_state
 from ..parameters.structure import Structure, Unit
-from .objective import Examples
 from .step import TrainingStep, any_size
 
 ARRAYS = ("h", "c")  # the arrays of a state; c is an LSTM's memory
@@ -66,15 +66,15 @@ class GradientProbe:
         self._norms = tf.function(self._batch_norms, autograph=False)
         self._traced: Any = None
 
-    def norms(self, examples: Examples, masks: Mapping[str, np.ndarray]) -> GradientNorms:
+    def norms(self, batch: Batch, masks: Mapping[str, np.ndarray]) -> GradientNorms:
         """All norms at a batch, with its dropout masks."""
-        mask = np.asarray(examples.target_mask)
+        mask = np.asarray(batch.target_mask)
         ends = self.step.model.structure.type.writes_text  # the mask counts EOS
         last = np.maximum(mask.sum(axis=1).astype(int) - 1 - ends, 0)
         only_last = mask * (np.arange(mask.shape[1]) == last[:, None])
-        cost, parameters, states = self._run(examples, masks)
-        last_cost, _, last_states = self._run(examples._replace(target_mask=only_last), masks)
-        source = np.asarray(examples.source_mask) * mask[:, :1]  # 0 in rows of padding
+        cost, parameters, states = self._run(batch, masks)
+        last_cost, _, last_states = self._run(batch._replace(target_mask=only_last), masks)
+        source = np.asarray(batch.source_mask) * mask[:, :1]  # 0 in rows of padding
         here = {"encoder": source.T > 0, "decoder": mask.T > 0}
 
         def last_word(name: str, norms: np.ndarray) -> list[float]:
@@ -90,9 +90,9 @@ class GradientProbe:
             {name: last_word(name, norms) for name, norms in last_states.items()},
         )
 
-    def _run(self, examples: Examples, masks: Mapping[str, np.ndarray]) -> tuple:
+    def _run(self, batch: Batch, masks: Mapping[str, np.ndarray]) -> tuple:
         arguments = (
-            tf.nest.map_structure(tf.convert_to_tensor, examples),
+            tf.nest.map_structure(tf.convert_to_tensor, batch),
             {name: tf.convert_to_tensor(mask) for name, mask in masks.items()},
             tf.constant(self.step.loss_scale.scale),
         )
@@ -106,17 +106,17 @@ class GradientProbe:
         )
 
     def _batch_norms(
-        self, examples: Examples, masks: dict[str, tf.Tensor], scale: tf.Tensor
+        self, batch: Batch, masks: dict[str, tf.Tensor], scale: tf.Tensor
     ) -> tuple[tf.Tensor, dict[str, tf.Tensor], dict[str, tf.Tensor]]:
         """Cost (); norms of parameters, () each; norms at states, (T,B) or (S,B) each."""
         model = self.step.model
         arrays = {name: variable.value for name, variable in model.parameters.items()}
         values = {name: arrays[name] for name in self.step.trained}
-        nudges = zeros(model.structure, examples)
+        nudges = zeros(model.structure, batch)
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch((values, nudges))
             network = NudgedNetwork(model.structure, arrays, model.compute_dtype, masks, nudges)
-            cost = scale * self.step.objective.cost(network, examples)
+            cost = scale * self.step.objective.cost(network, batch)
         d_arrays, d_states = tape.gradient(cost, (values, nudges), unconnected_gradients="zero")
         flat = {name: tf.reshape(tf.convert_to_tensor(d), [-1]) for name, d in d_arrays.items()}
         return (
@@ -126,15 +126,15 @@ class GradientProbe:
         )
 
 
-def zeros(structure: Structure, examples: Examples) -> dict[str, tf.Tensor]:
+def zeros(structure: Structure, batch: Batch) -> dict[str, tf.Tensor]:
     """A nudge for every state of a batch: (T,B,D) or, by position of the source, (S,B,D)."""
-    rows, words = tf.unstack(tf.shape(examples.target))
+    rows, words = tf.unstack(tf.shape(batch.target))
     nudges = {}
     for level in structure.decoder_levels():
         for array in ARRAYS[: width_of_state(structure.decoder_unit)]:
             nudges[f"decoder.{level}.{array}"] = tf.zeros([words, rows, structure.state])
     if structure.type.reads_source:
-        positions = tf.shape(examples.source)[1]
+        positions = tf.shape(batch.source)[1]
         for level in structure.encoder_levels():
             for direction in structure.directions(level):
                 for array in ARRAYS[: width_of_state(structure.encoder_unit)]:

@@ -20,7 +20,7 @@ from ..search.ensemble import Ensemble
 from ..search.hypotheses import SearchBatch
 from ..search.settings import Sampling, SearchSettings
 from ..text.vocabulary import Vocabulary
-from .objective import Candidates, Examples
+from .objective import Candidates
 
 Loss = Callable[[str, str], float]  # hypothesis, reference -> risk
 
@@ -125,7 +125,7 @@ class Sampler:
         def repeated(x: np.ndarray) -> np.ndarray:
             return np.repeat(x[part], width, axis=0)
 
-        examples = Examples(
+        examples = Batch(
             repeated(batch.source),
             repeated(batch.source_mask),
             target.reshape(-1, longest),

@@ -6,7 +6,7 @@ Each gives the sum over a batch's sentences, so that batches can be added up.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol, Self
+from typing import Any, Literal, NamedTuple, Protocol
 
 import tensorflow as tf
 
@@ -17,28 +17,10 @@ from ..network.word_costs import word_costs
 from ..parameters.structure import FIRST_LABEL
 
 
-class Examples(NamedTuple):
-    """A batch for the device; B sentences, ended and padded with EOS."""
-
-    source: tf.Tensor  # (B,S,F) int32
-    source_mask: tf.Tensor  # (B,S) float32
-    target: tf.Tensor  # (B,T) int32
-    target_mask: tf.Tensor  # (B,T) float32
-    weights: tf.Tensor | tuple = ()  # (B,T) float32 of words' costs; () if all are 1
-    alignment: tf.Tensor | tuple = ()  # (B,T,S) float32: the given A_ij; () without
-    teacher_words: tf.Tensor | tuple = ()  # (B,T,K) int32; () without a teacher
-    teacher_shares: tf.Tensor | tuple = ()  # (B,T,K) float32: their probabilities, which sum to 1
-
-    @classmethod
-    def of(cls, batch: Batch) -> Self:
-        """The fields of a batch that the device needs."""
-        return cls(*(getattr(batch, name) for name in cls._fields))
-
-
 class Candidates(NamedTuple):
     """K translations of each of G sources as G*K sentences, the reference first."""
 
-    examples: Examples
+    examples: Batch
     risk: tf.Tensor  # (G,K) float32: of each translation
     kept: tf.Tensor  # (G,K) float32: 1 for those that the expected risk counts
 
@@ -67,8 +49,7 @@ class CrossEntropy:
     guide: Guide | None = None
     teacher_weight: float = 0.0
 
-    def cost(self, network: Network, batch: Examples) -> tf.Tensor:
-        """See `Objective`."""
+    def cost(self, network: Network, batch: Batch) -> tf.Tensor:
         words = TargetWords.of(network, batch, self.teacher_weight)
         cost = tf.reduce_sum(words.costs(self.label_smoothing))
         if self.guide is not None and self.guide.weight:
@@ -92,7 +73,6 @@ class ExpectedRisk:
     label_smoothing: float = 0.0
 
     def cost(self, network: Network, batch: Candidates) -> tf.Tensor:
-        """See `Objective`."""
         words = TargetWords.of(network, batch.examples)
         sources, translations = tf.unstack(tf.shape(batch.risk))
 
@@ -129,7 +109,7 @@ class TargetWords(NamedTuple):
     shares: tf.Tensor | None = None  # (N,1+K) float32: of the targets; None without a teacher
 
     @classmethod
-    def of(cls, network: Network, examples: Examples, teacher_weight: float = 0.0) -> TargetWords:
+    def of(cls, network: Network, examples: Batch, teacher_weight: float = 0.0) -> TargetWords:
         """The words of a batch by forced decoding; a packed network skips padding."""
         source, source_mask, target, mask, weights, *_ = examples
         unrolled = unroll(network, source, source_mask, target, differentiable=True)
@@ -147,7 +127,7 @@ class TargetWords(NamedTuple):
             target = tf.concat([target[..., None], examples.teacher_words], axis=-1)
         if network.packed:
             words = Words.of(mask)
-            logits = read_out(*unrolled.rows(words.index, words.places), words.sentence)
+            logits = read_out(*words.rows(unrolled), words.sentence)
             take, sentence = words.taken, words.sentence
         else:
             logits = read_out(*unrolled)

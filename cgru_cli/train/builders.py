@@ -190,8 +190,6 @@ def faster_compiled(setup: Setup, devices: int = 1) -> bool:
     """
     import tensorflow as tf
 
-    from ..optimization.objective import Examples
-
     if not tf.config.get_visible_devices("GPU"):
         return False
     model, options = setup.model, setup.plan.options
@@ -200,10 +198,9 @@ def faster_compiled(setup: Setup, devices: int = 1) -> bool:
         step = build_step(model, options, jit)
         data = EpochExamples(setup.corpus, model.structure, options, grid=jit, devices=devices)
         example = next(data.epoch(0, 0)).share(0, devices)
-        examples = Examples.of(example.batch)
         for _ in range(3):  # the first run traces and compiles
             started = time.perf_counter()
-            ((cost, _),) = step.gradients([(examples, example.masks)])
+            ((cost, _),) = step.gradients([(example.batch, example.masks)])
             float(cost)
             seconds[jit] = time.perf_counter() - started
     return seconds[True] < seconds[False]

@@ -151,8 +151,6 @@ def device_shares(
     The sampler of minimum risk training may make several batches of one. first: the number of the
     first pair, counted over all epochs, from which samples are drawn.
     """
-    from ..optimization.objective import Examples
-
     batches: list[Sequence[Share]] = []
     for example in group:
         sentences = example.batch.sentences
@@ -164,7 +162,7 @@ def device_shares(
                 rows = -(-sentences // replicas.count)
                 shares.append(sampler(batch, masks, numbers, rows))
             else:
-                shares.append([(Examples.of(batch), masks)])
+                shares.append([(batch, masks)])
         batches += zip(*shares, strict=True)
         first += sentences
     return batches

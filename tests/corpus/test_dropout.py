@@ -7,9 +7,10 @@ from cases import random_arrays, tiny
 from forced import force_decode
 from models import EOS, double_precision, pad_source, pad_target
 
+from cgru_cli.corpus.batches import Batch
 from cgru_cli.corpus.dropout import Rates, masks
 from cgru_cli.network.network import Network
-from cgru_cli.optimization.objective import CrossEntropy, Examples
+from cgru_cli.optimization.objective import CrossEntropy
 from cgru_cli.parameters.names import parameters
 from cgru_cli.parameters.structure import Normalization
 
@@ -126,7 +127,7 @@ SENTENCES = [([1, 5, 2], [3, 3, 1]), ([4], [2]), ([6, 6, 6, 3], [1, 5])]
 
 def batch():
     sources = [[(word,) for word in source] for source, _ in SENTENCES]
-    return Examples(*pad_source(sources), *pad_target([target for _, target in SENTENCES]))
+    return Batch(*pad_source(sources), *pad_target([target for _, target in SENTENCES]))
 
 
 def sigma(x):

@@ -13,8 +13,8 @@ import pytest
 import tensorflow as tf
 from cases import random_arrays, tiny
 
+from cgru_cli.corpus.batches import Batch
 from cgru_cli.network.keras_model import RecurrentModel
-from cgru_cli.optimization.objective import Examples
 from cgru_cli.optimization.optimizers import optimizer
 from cgru_cli.optimization.step import Regularization, TrainingStep
 from cgru_cli.parameters.structure import Unit
@@ -37,7 +37,7 @@ def compiled(unit):
     model = RecurrentModel(structure, random_arrays(structure))
     step = TrainingStep(model, optimizer("sgd", (), 0.1), Regularization(), jit=True)
     ones = np.ones
-    examples = Examples(
+    examples = Batch(
         ones([B, S, 1], "i4"), ones([B, S], "f4"), ones([B, T], "i4"), ones([B, T], "f4")
     )
     examples = tf.nest.map_structure(tf.constant, examples)

@@ -11,10 +11,11 @@ from models import double_precision, ladder_oracle, pad_source, pad_target, type
 from runs import ATTENTIVE, prepared, records, trained
 from selection import choice
 
+from cgru_cli.corpus.batches import Batch
 from cgru_cli.corpus.dropout import Rates, masks
 from cgru_cli.network.keras_model import RecurrentModel
 from cgru_cli.optimization.gradient_norms import GradientProbe
-from cgru_cli.optimization.objective import CrossEntropy, Examples
+from cgru_cli.optimization.objective import CrossEntropy
 from cgru_cli.optimization.optimizers import optimizer
 from cgru_cli.optimization.step import Regularization, TrainingStep
 from cgru_cli.parameters.structure import Encoder, Normalization, Type, Unit
@@ -146,7 +147,7 @@ def test_norms_at_states_are_central_differences_of_the_oracle(name):
     source = tf.zeros([2, 1, 0], tf.int32), tf.ones([2, 1])
     if s.type.reads_source:
         source = pad_source([[(i,) for i in words] for words in SOURCES], filler=1, longer=1)
-    examples = Examples(
+    examples = Batch(
         source[0], tf.cast(source[1], tf.float64), target, tf.cast(target_mask, tf.float64)
     )
     parameters = {n: SimpleNamespace(value=tf.constant(array)) for n, array in arrays.items()}
@@ -184,7 +185,7 @@ def batch(s):
     source = np.zeros((2, 1, 0), np.int32), np.ones((2, 1), np.float32)
     if s.type.reads_source:
         source = pad_source([[(i,) for i in words] for words in SOURCES])
-    return Examples(*map(np.array, (*source, *pad_target(TARGETS))))
+    return Batch(*map(np.array, (*source, *pad_target(TARGETS))))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "mixed_float16"])
@@ -210,7 +211,7 @@ def test_rows_of_padding_do_not_count():
     step, examples = real_step(s), batch(s)
     probe = GradientProbe(step)
     expected = probe.norms(examples, {})
-    padded = Examples(*(np.concatenate([x, np.zeros_like(x[:2])]) for x in examples[:4]))
+    padded = Batch(*(np.concatenate([x, np.zeros_like(x[:2])]) for x in examples[:4]))
     padded.source_mask[2:, 0] = 1
     found = probe.norms(padded, {})
     for one, other in zip(found, expected, strict=True):
@@ -224,7 +225,7 @@ def test_norms_whose_squares_overflow_float32():
     """At the limits of float32, and beyond."""
     s = typed(Type.LM, decoder_unit=Unit.RELU, target_embedding=4)
     words = 12
-    examples = Examples(
+    examples = Batch(
         np.zeros((1, 1, 0), np.int32),
         np.ones((1, 1), np.float32),
         np.full((1, words + 1), 2, np.int32),

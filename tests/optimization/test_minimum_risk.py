@@ -13,7 +13,7 @@ from cgru_cli.formats import read_model
 from cgru_cli.network.keras_model import RecurrentModel
 from cgru_cli.network.network import Network
 from cgru_cli.optimization.minimum_risk import MinimumRisk, Sampler, loss
-from cgru_cli.optimization.objective import Candidates, Examples, ExpectedRisk
+from cgru_cli.optimization.objective import Candidates, ExpectedRisk
 from cgru_cli.text.vocabulary import Vocabulary
 from cgru_cli.train.examples import Example
 
@@ -27,7 +27,7 @@ KEPT = np.array([[1.0, 1.0, 1.0], [0.0, 1.0, 1.0]])
 def candidates(dtype=tf.float64):
     source, mask = pad_source([s for s in SOURCES for _ in range(3)])
     target, target_mask = pad_target([t for of_source in TARGETS for t in of_source])
-    examples = Examples(source, tf.cast(mask, dtype), target, tf.cast(target_mask, dtype))
+    examples = Batch(source, tf.cast(mask, dtype), target, tf.cast(target_mask, dtype))
     return Candidates(examples, tf.constant(RISK, dtype), tf.constant(KEPT, dtype))
 
 
@@ -109,7 +109,7 @@ def batch():
     source, mask = pad_source(SOURCES)
     target, target_mask = pad_target([[2, 3], [3, 3, 5]])
     arrays = (x.numpy() for x in (source, mask, target, target_mask))
-    return Batch(*arrays, 2, 7)
+    return Batch(*arrays)
 
 
 def sentences(examples):

@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import EOS, double_precision, pad_source, pad_target, reference, structures
 
+from cgru_cli.corpus.batches import Batch
 from cgru_cli.corpus.dropout import Rates, masks
 from cgru_cli.network.network import Network
 from cgru_cli.network.word_costs import word_costs
-from cgru_cli.optimization.objective import CrossEntropy, Examples, Guide, attention_costs
+from cgru_cli.optimization.objective import CrossEntropy, Guide, attention_costs
 
 SCALES = (1e-3, 1.0, 30.0, 1e4)
 SMOOTHINGS = (0.0, 0.1, 0.5, 0.9)
@@ -158,9 +159,7 @@ def pairs(structure, seed=0, lengths=LENGTHS):
 
 def batch(some, filler=EOS, longer=(0, 0)):
     sources, targets = zip(*some, strict=True)
-    return Examples(
-        *pad_source(sources, filler, longer[0]), *pad_target(targets, filler, longer[1])
-    )
+    return Batch(*pad_source(sources, filler, longer[0]), *pad_target(targets, filler, longer[1]))
 
 
 def by_oracle(structure, arrays, some, smoothing):

@@ -10,10 +10,11 @@ from forced import force_decode
 from models import double_precision, pad_source, pad_target
 from scripted_step import START, Scripted, random_script, same
 
+from cgru_cli.corpus.batches import Batch
 from cgru_cli.corpus.dropout import Rates, masks
 from cgru_cli.network.keras_model import RecurrentModel
 from cgru_cli.network.network import Network
-from cgru_cli.optimization.objective import CrossEntropy, Examples
+from cgru_cli.optimization.objective import CrossEntropy
 from cgru_cli.optimization.optimizers import optimizer
 from cgru_cli.optimization.step import LossScale, Regularization, TrainingStep
 
@@ -255,7 +256,7 @@ def examples(seed=0, rows=slice(None)):
     rng = np.random.default_rng(seed)
     sources = [[(int(i),) for i in rng.integers(7, size=length)] for length, _ in LENGTHS]
     targets = [rng.integers(6, size=length).tolist() for _, length in LENGTHS]
-    return Examples(*(x[rows] for x in (*pad_source(sources), *pad_target(targets))))
+    return Batch(*(x[rows] for x in (*pad_source(sources), *pad_target(targets))))
 
 
 def dropped(rates, seed=0):

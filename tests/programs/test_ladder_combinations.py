@@ -14,10 +14,10 @@ import tensorflow as tf
 from forced import force_decode
 from models import log_probabilities, pad_source, pad_target
 
+from cgru_cli.corpus.batches import Batch
 from cgru_cli.errors import UsageError
 from cgru_cli.formats import read_model, write_model
 from cgru_cli.network.network import Network
-from cgru_cli.optimization.objective import Examples
 from cgru_cli.options.model import LABELLING
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.parameters.structure import WITHOUT_FEEDBACK
@@ -84,7 +84,7 @@ def batch(kind):
     elif kind != "lm":
         source = pad_source([[(3,)], [(4,)] if kind == "tagger" else []])
     targets = [[2], [3]] if kind in LABELLING else [[2], []]
-    return Examples(*map(tf.convert_to_tensor, (*source, *pad_target(targets))))
+    return Batch(*map(tf.convert_to_tensor, (*source, *pad_target(targets))))
 
 
 def step_of(model, chosen):

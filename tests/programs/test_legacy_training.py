@@ -17,11 +17,11 @@ from models import Case, forced_scores, nmtpy, pad_source, pad_target
 from selection import choice
 
 from cgru_cli.cli import main
+from cgru_cli.corpus.batches import Batch
 from cgru_cli.formats import model_vocabularies, read_model, write_model
 from cgru_cli.formats.model import Model
 from cgru_cli.network.keras_model import RecurrentModel
 from cgru_cli.network.network import Network
-from cgru_cli.optimization.objective import Examples
 from cgru_cli.optimization.optimizers import optimizer
 from cgru_cli.optimization.step import Regularization, TrainingStep
 from cgru_cli.parameters.initialization import initial_arrays
@@ -91,7 +91,7 @@ def costs(case, held_out, sources, targets):
         by_length = np.argsort([len(target) for target in targets], kind="stable")
         for rows in np.random.default_rng(1).permutation(by_length.reshape(UPDATES, ROWS)):
             pairs = [[side[row] for row in rows] for side in (sources, targets)]
-            batch = Examples(*pad_source(pairs[0]), *pad_target(pairs[1]))
+            batch = Batch(*pad_source(pairs[0]), *pad_target(pairs[1]))
             assert step.update([[(batch, {})]], float(ROWS), RATE).applied
         learnt = Network(case.model.structure, step.weights())
         COSTS[key] = before, -forced_scores(learnt, *held_out).sum()
@@ -136,7 +136,7 @@ def test_marian_gives_a_trained_model_the_same_scores(tmp_path):
     rng = np.random.default_rng(3)
     sources = [[int(i) for i in rng.integers(1, 14, size=n)] for n in (3, 1, 7, 5, 4, 2)]
     targets = [source[::-1] for source in sources]
-    batch = Examples(*pad_source([[(i,) for i in s] for s in sources]), *pad_target(targets))
+    batch = Batch(*pad_source([[(i,) for i in s] for s in sources]), *pad_target(targets))
     step, _ = legacy_step(structure)
     costs = [step.update([[(batch, {})]], 6.0, 0.02).cost for _ in range(25)]
     assert costs[-1] < 0.8 * costs[0]

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from models import WITH_STATE_PRODUCT, pad_source, pad_target, typed
 
+from cgru_cli.corpus.batches import Batch
 from cgru_cli.network.keras_model import RecurrentModel
 from cgru_cli.network.network import Network
-from cgru_cli.optimization.objective import Examples
 from cgru_cli.optimization.optimizers import optimizer
 from cgru_cli.optimization.step import Regularization, TrainingStep
 from cgru_cli.parameters.initialization import initial_arrays
@@ -133,7 +133,7 @@ def learn(kind, unit, updates=UPDATES, **changes):
         sources = [[tuple(row)] for row in numbers.view(np.int32)]
     source, source_mask = (x.numpy() for x in pad_source(sources))
     source = source[..., : structure.source_columns]
-    batch = Examples(source, source_mask, *pad_target(targets))
+    batch = Batch(source, source_mask, *pad_target(targets))
     model = RecurrentModel(structure, initial_arrays(structure, "scaled", 1, forget_bias=1.0))
     step = TrainingStep(model, optimizer("adam", (), 0.1), Regularization(clip_norm=1.0), jit=False)
     # a language model cannot know which of the texts it is

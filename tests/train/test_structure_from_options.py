@@ -6,10 +6,11 @@ import tensorflow as tf
 from cases import small_structure
 from models import pad_source, pad_target, random_pairs
 
+from cgru_cli.corpus.batches import Batch
 from cgru_cli.corpus.dropout import Rates, masks
 from cgru_cli.errors import UsageError
 from cgru_cli.network.network import Network
-from cgru_cli.optimization.objective import CrossEntropy, Examples
+from cgru_cli.optimization.objective import CrossEntropy
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.parameters.initialization import initial_arrays
 from cgru_cli.parameters.structure import (
@@ -183,7 +184,7 @@ def norm_of_gradient(structure, **rates):
     """The norm of the gradient of a new model on 16 pairs."""
     arrays = {n: tf.constant(a) for n, a in initial_arrays(structure, "scaled", 1).items()}
     sources, targets = random_pairs(structure, 1, [(5, 5)] * 16)
-    batch = Examples(*pad_source(sources), *pad_target(targets))
+    batch = Batch(*pad_source(sources), *pad_target(targets))
     drawn = np.random.default_rng(3)
     dropped = masks(structure, Rates(**rates), drawn, 16, batch.source.shape[1], 6)
     dropped = {name: tf.constant(mask) for name, mask in dropped.items()}
