@@ -120,7 +120,7 @@ class BeamSearch:
 
         # 3. The extensions chosen are the new rows.
         rows = self.rows = self.history.extend(rows, expansion, parents, places)
-        self.tracker.advance(rows.sentence, parents, rows.previous)
+        self.tracker.advance(parents, rows.previous)
         self.ranking.advance(parents, places, rows.previous)
 
         # 4. A hypothesis with EOS, or at the length limit, becomes a result and frees its place.

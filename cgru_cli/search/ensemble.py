@@ -58,21 +58,17 @@ class Ensemble(Stepper):
     def encode(
         self, sources: Sequence[tuple[np.ndarray, np.ndarray]]
     ) -> tuple[list[SearchState], list[Any]]:
-        """Each model's states and memories of a batch."""
         begun = [f(*source) for f, source in zip(self._begin, sources, strict=True)]
         return [state for state, _ in begun], [memory for _, memory in begun]
 
     def columns(self, words: np.ndarray, members: np.ndarray) -> list[OutputColumns]:
-        """Each model's output layer of these words; see `Stepper`."""
         layers = [model.network().read_out.columns(tf.constant(words)) for model in self.models]
         return [layer._replace(members=tf.constant(members)) for layer in layers]
 
     def keep(self, memories: list[Any], rows: np.ndarray, lengths: np.ndarray) -> list[Any]:
-        """Select rows of the memories; see `Stepper`."""
         return self._keep(memories, rows, lengths)
 
     def append(self, first: Any, second: Any) -> Any:
-        """Join the states and memories of two searches."""
         return self._append(first, second)
 
     def step(
@@ -84,7 +80,6 @@ class Ensemble(Stepper):
         asked: tuple[np.ndarray, np.ndarray] | None = None,
         narrow: Narrow | None = None,
     ) -> Stepped:
-        """One step of every model on the chosen rows; see `Stepper`."""
         states = [one._replace(sentence=chosen.sentence, slot=chosen.slot) for one in states]
         given = (states, memories, chosen.parents, chosen.previous)
         steps, columns = self.steps, []

@@ -21,7 +21,6 @@ class MixedEnsemble(Stepper):
     def encode(
         self, sources: Sequence[tuple[np.ndarray, np.ndarray]]
     ) -> tuple[list[Any], list[Any]]:
-        """Each model's states and memories of a batch."""
         begun = [part.encode([one]) for part, one in zip(self.parts, sources, strict=True)]
         return [states[0] for states, _ in begun], [memories[0] for _, memories in begun]
 
@@ -34,7 +33,6 @@ class MixedEnsemble(Stepper):
         asked: tuple[np.ndarray, np.ndarray] | None = None,
         narrow: Narrow | None = None,
     ) -> Stepped:
-        """One step of every model on the chosen rows."""
         steps = []
         for number, (part, state, memory) in enumerate(
             zip(self.parts, states, memories, strict=True)
@@ -60,16 +58,13 @@ class MixedEnsemble(Stepper):
         return Stepped(words, log_probs, own, after, alignments)
 
     def columns(self, words: np.ndarray, members: np.ndarray) -> list[Any]:
-        """Each model's output layer of these words."""
         return [part.columns(words, members) for part in self.parts]
 
     def keep(self, memories: list[Any], rows: np.ndarray, lengths: np.ndarray) -> list[Any]:
-        """Select rows of the memories; see `Stepper`."""
         members = zip(self.parts, memories, lengths, strict=True)
         return [part.keep([memory], rows, length[None])[0] for part, memory, length in members]
 
     def append(self, first: Any, second: Any) -> Any:
-        """Join the states and memories of two searches."""
         joined = [
             part.append(([x], [m]), ([y], [n]))
             for part, x, m, y, n in zip(self.parts, *first, *second, strict=True)

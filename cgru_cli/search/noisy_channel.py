@@ -41,7 +41,6 @@ class ChannelRanking(LogProbability):
         self._chosen: tuple[np.ndarray, np.ndarray] = (np.zeros(0, int), np.zeros(0, int))
 
     def begin(self, lengths: Sequence[int], lines: Sequence[int]) -> None:
-        """Add sentences to the search, each with one row; lengths: of their sources, with EOS."""
         count = len(lengths)
         self._lengths = np.append(self._lengths, lengths).astype(int)
         self._words += [()] * count
@@ -49,11 +48,7 @@ class ChannelRanking(LogProbability):
         self._lm = np.append(self._lm, np.zeros(count))
 
     def totals(self, sentences: np.ndarray, direct: np.ndarray, expansion: Expansion) -> np.ndarray:
-        """The scores of extensions, (R,N), -inf for those that are not candidates.
-
-        sentences: (R,) of the rows; direct: (R,N) sums of log-probabilities, -inf for banned words.
-        Words that constraints require, after the first `count`, are always candidates.
-        """
+        """Words that constraints require, after the first `count`, are always candidates."""
         allowed = np.isfinite(direct)
         best = allowed[:, : self.count]
         best &= np.cumsum(best, axis=1) <= self._candidates
@@ -73,7 +68,6 @@ class ChannelRanking(LogProbability):
         return self._total
 
     def advance(self, parents: np.ndarray, places: np.ndarray, words: np.ndarray) -> None:
-        """Take a step: the new rows extend these rows by the words (R,) at these indices."""
         self._chosen = parents, places
         self._words = self._continued(parents, words)
         self._steps = self._steps[parents] + 1
@@ -87,12 +81,10 @@ class ChannelRanking(LogProbability):
         ]
 
     def take(self, kept: np.ndarray) -> None:
-        """Keep the rows selected by a mask: (R,) bool."""
         self._words = [words for words, keep in zip(self._words, kept, strict=True) if keep]
         self._steps, self._lm = self._steps[kept], self._lm[kept]
 
     def result(self, row: int, result: SearchResult) -> SearchResult:
-        """The translation that ends in a row of the last step, with its scores."""
         place = self._chosen[0][row], self._chosen[1][row]
         return result._replace(
             total=float(self._total[place]),

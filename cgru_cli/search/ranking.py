@@ -12,17 +12,23 @@ from .settings import SearchSettings
 
 
 class LogProbability:
-    """Ranks hypotheses by their log-probability."""
+    """Ranks hypotheses by their log-probability; other rankings also keep a record of the rows."""
 
     def __init__(self, settings: SearchSettings):
         # number of extensions of a row to consider; None: all
         self.count: int | None = settings.beam_size + (settings.unk is not None)
 
     def begin(self, lengths: Sequence[int], lines: Sequence[int]) -> None:
-        """Do nothing: the sentences need no record."""
+        """Add sentences to the search, each with one row.
+
+        lengths: words of their sources, with EOS; lines: their line numbers in the input.
+        """
 
     def totals(self, sentences: np.ndarray, direct: np.ndarray, expansion: Expansion) -> np.ndarray:
-        """The sums of log-probabilities, (R,N), unchanged."""
+        """The totals by which extensions are ranked, (R,N), -inf for those that are not candidates.
+
+        sentences: (R,) of the rows; direct: (R,N) sums of log-probabilities, -inf for banned words.
+        """
         return direct
 
     def choose(
@@ -32,11 +38,11 @@ class LogProbability:
         return best_extensions(rows, totals, capacity)
 
     def advance(self, parents: np.ndarray, places: np.ndarray, words: np.ndarray) -> None:
-        """Do nothing: the rows need no record."""
+        """Take a step: the new rows extend these rows by the words (R,) at these indices."""
 
     def take(self, kept: np.ndarray) -> None:
-        """Do nothing: the rows need no record."""
+        """Keep the rows selected by a mask: (R,) bool."""
 
     def result(self, row: int, result: SearchResult) -> SearchResult:
-        """The result, unchanged."""
+        """The translation that ends in a row of the last step, with its scores."""
         return result

@@ -29,7 +29,6 @@ class Draws(LogProbability):
         self._numbers: np.ndarray = np.zeros(0, int)  # (R,) the sample of a row, -1 at the start
 
     def begin(self, lengths: Sequence[int], lines: Sequence[int]) -> None:
-        """Add sentences, each with one row, from which its samples begin."""
         seed = self._sampling.seed
         self._streams += [
             [
@@ -41,7 +40,6 @@ class Draws(LogProbability):
         self._numbers = np.append(self._numbers, np.full(len(lengths), -1))
 
     def totals(self, sentences: np.ndarray, direct: np.ndarray, expansion: Expansion) -> np.ndarray:
-        """The log-probabilities of the words, (R,N)."""
         return expansion.log_probs
 
     def choose(
@@ -63,7 +61,6 @@ class Draws(LogProbability):
         return parents, places
 
     def take(self, kept: np.ndarray) -> None:
-        """Keep the rows selected by a mask: (R,) bool."""
         self._numbers = self._numbers[kept]
 
 

@@ -13,14 +13,21 @@ from typing import NamedTuple
 import numpy as np
 
 from ..parameters.structure import EOS_ID
-from .constraints import Asked, Constraints, Phrase, Required
+from .constraints import Asked, Constraints, Phrase
 
 
 class Progress(NamedTuple):
-    """The progress of one hypothesis."""
+    """The progress of one hypothesis in the constraints of its sentence."""
 
+    constraints: Constraints
     state: tuple[int, ...]  # of `Required`
-    last: Phrase  # its last words, as many as `Avoided` needs
+    last: Phrase = ()  # its last words, as many as `Avoided` needs
+
+    def after(self, word: int) -> Progress:
+        """The progress after another word."""
+        required, avoided = self.constraints.required, self.constraints.avoided
+        last = (*self.last, word)[-max(1, avoided.longest - 1) :]
+        return self._replace(state=required.after(self.state, word), last=last)
 
 
 class Tracker:
@@ -35,7 +42,6 @@ class Tracker:
         self._forced: np.ndarray = np.zeros(0, np.int32)  # the prefixes' words of the last step
         self.follows: np.ndarray = np.zeros(0, bool)  # (R,) whether rows still follow their prefix
         self.prefixes: list[Sequence[int]] = []  # of each sentence
-        self.constraints: list[Constraints | None] = []  # of each sentence
         self.progress: list[Progress | None] = []  # of each row
 
     def begin(
@@ -45,11 +51,12 @@ class Tracker:
         constraints: Sequence[Constraints | None] = (),
     ) -> None:
         """Add the sentences of a `SearchBatch`, `count` of them, each with one row."""
-        constraints = constraints or [None] * count
         self.prefixes += prefixes or [()] * count
-        self.constraints += constraints
         self.follows = np.append(self.follows, np.ones(count, bool))
-        self.progress += [Progress(c.required.start, ()) if c else None for c in constraints]
+        self.progress += [
+            Progress(one, one.required.start) if one else None
+            for one in constraints or [None] * count
+        ]
 
     @property
     def idle(self) -> bool:
@@ -68,12 +75,11 @@ class Tracker:
         wanted: list[list[int]] = [[int(word)] if word >= 0 else [] for word in forced]
         banned: list[list[int]] = [[] for _ in wanted]
         for row, progress in enumerate(self.progress):
-            constraints = self.constraints[sentences[row]]
-            if constraints and progress and (forced[row] < 0 or self._soft):
-                missing = constraints.required.next_words(progress.state)
+            if progress and (forced[row] < 0 or self._soft):
+                required, avoided = progress.constraints.required, progress.constraints.avoided
+                missing = required.next_words(progress.state)
                 wanted[row] += missing
-                banned[row] = constraints.avoided.words(progress.last)
-                banned[row] += constraints.required.spent(progress.state)
+                banned[row] = avoided.words(progress.last) + required.spent(progress.state)
                 if missing:
                     banned[row].append(EOS_ID)
                 if forced[row] in banned[row]:
@@ -107,74 +113,64 @@ class Tracker:
         capacity, left: (B,), the numbers of hypotheses and of words (including EOS) that a sentence
         may still have after this step; chosen: rows and indices.
         """
-        if self.idle:
+        again: dict[int, list[tuple[int, Progress]]] = {}  # hypotheses by sentence
+        for row, (sentence, progress) in enumerate(
+            zip(sentences.tolist(), self.progress, strict=True)
+        ):
+            if progress and progress.constraints.required.phrases:
+                again.setdefault(sentence, []).append((row, progress))
+        if not again:
             return chosen
-        again = {
-            sentence: constraints.required
-            for sentence in np.unique(sentences)
-            if (constraints := self.constraints[sentence]) and constraints.required.phrases
-        }
         kept = ~np.isin(sentences[chosen[0]], list(again))
         pairs = list(zip(*(x[kept].tolist() for x in chosen), strict=True))
-        for sentence, required in again.items():
-            mine = np.flatnonzero(sentences == sentence)
-            room, space = int(capacity[sentence]), int(left[sentence])
-            pairs += self._allocate(required, mine, totals, words, room, space)
+        for sentence, mine in again.items():
+            pairs += _allocate(mine, totals, words, int(capacity[sentence]), int(left[sentence]))
         rows, places = np.array(pairs, int).reshape(-1, 2).T
         order = np.argsort(sentences[rows], kind="stable")
         return rows[order], places[order]
 
-    def _allocate(
-        self,
-        required: Required,
-        mine: np.ndarray,
-        totals: np.ndarray,
-        words: np.ndarray,
-        capacity: int,
-        left: int,
-    ) -> list[tuple[int, int]]:
-        """Rows and indices of the chosen extensions of one sentence: the best of each bank.
-
-        A bank has the hypotheses that contain the same number of words of the required phrases. A
-        hypothesis that cannot be completed within the length limit is in no bank.
-        """
-        banks: dict[int, list[tuple[float, int, int]]] = {}
-        for row in mine:
-            progress = self.progress[row]
-            before = progress.state if progress else required.start
-            for place in np.flatnonzero(np.isfinite(totals[row])):
-                state = required.after(before, int(words[row, place]))
-                missing = required.missing(state)
-                if not missing or missing + 1 <= left:  # with EOS
-                    bank = banks.setdefault(required.met(state), [])
-                    bank.append((-float(totals[row, place]), int(row), int(place)))
-        sizes = {number: len(bank) for number, bank in banks.items()}
-        shares = allocation(capacity, required.most, sizes)
-        best = [one for number, bank in banks.items() for one in sorted(bank)[: shares[number]]]
-        return [(row, place) for _, row, place in sorted(best)]
-
-    def advance(self, sentences: np.ndarray, parents: np.ndarray, words: np.ndarray) -> None:
-        """Take a step: the new rows (R,) of these sentences extend these parents by words."""
+    def advance(self, parents: np.ndarray, words: np.ndarray) -> None:
+        """Take a step: the new rows (R,) extend these parents by words."""
         wanted = self._forced[parents]
         self.follows = self.follows[parents] & ((wanted < 0) | (wanted == words))
         if self.idle:
             self.progress = [None] * len(words)
             return
-        after: list[Progress | None] = []
-        for sentence, parent, word in zip(sentences, parents, words, strict=True):
-            constraints, progress = self.constraints[sentence], self.progress[parent]
-            if constraints and progress:
-                looked_at = max(0, constraints.avoided.longest - 1)
-                last = (*progress.last, int(word))
-                state = constraints.required.after(progress.state, int(word))
-                progress = Progress(state, last[max(0, len(last) - looked_at) :])
-            after.append(progress)
-        self.progress = after
+        before = (self.progress[parent] for parent in parents)
+        pairs = zip(before, words.tolist(), strict=True)
+        self.progress = [progress and progress.after(word) for progress, word in pairs]
 
     def take(self, kept: np.ndarray) -> None:
         """Keep the rows selected by a mask: (R,) bool."""
         self.follows = self.follows[kept]
         self.progress = [p for p, keep in zip(self.progress, kept, strict=True) if keep]
+
+
+def _allocate(
+    hypotheses: Sequence[tuple[int, Progress]],
+    totals: np.ndarray,
+    words: np.ndarray,
+    capacity: int,
+    left: int,
+) -> list[tuple[int, int]]:
+    """Rows and indices of the chosen extensions of one sentence: the best of each bank.
+
+    hypotheses: the rows of the sentence. A bank has the hypotheses that contain the same number of
+    words of the required phrases. A hypothesis that cannot be completed within the length limit is
+    in no bank.
+    """
+    required = hypotheses[0][1].constraints.required
+    banks: dict[int, list[tuple[float, int, int]]] = {}
+    for row, progress in hypotheses:
+        for place in np.flatnonzero(np.isfinite(totals[row])).tolist():
+            state = required.after(progress.state, int(words[row, place]))
+            missing = required.missing(state)
+            if not missing or missing + 1 <= left:  # with EOS
+                bank = banks.setdefault(required.met(state), [])
+                bank.append((-float(totals[row, place]), row, place))
+    shares = allocation(capacity, required.most, {met: len(bank) for met, bank in banks.items()})
+    best = [one for met, bank in banks.items() for one in sorted(bank)[: shares[met]]]
+    return [(row, place) for _, row, place in sorted(best)]
 
 
 def allocation(capacity: int, most: int, sizes: dict[int, int]) -> dict[int, int]:

@@ -63,7 +63,6 @@ class ConditionalGRU(RNNSearch):
         self.levels = Levels.of(layers, transitions)
 
     def cell(self, memory: Memory, place: Place | None) -> ScanCell:
-        """The decoder's cell over a batch; without a place, a row is a sentence."""
         return Conditional(
             self.first,
             self.intermediate_product,

@@ -51,7 +51,6 @@ class Best(NamedTuple):
     transitions: tf.Tensor  # (L,L): A
 
     def step(self, f: tf.Tensor, e: tf.Tensor, inside: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """See `Sums.step`."""
         best = tf.reduce_max(self.transitions + (e + f)[:, None], axis=-1)
         f = tf.where(inside > 0, best, f)
         return f, f

@@ -74,7 +74,6 @@ class EncoderDecoder:
         return alike(self.structure, tf.tanh(self.start_layer(memory.context)))
 
     def cell(self, memory: Summary, place: Place | None) -> Summarized:
-        """The decoder's cell over a batch; without a place, a row is a sentence."""
         if place is not None:
             memory = Summary(*(tf.gather(field, place.sentence) for field in memory))
         return Summarized(self.first, memory, self.levels)

@@ -64,7 +64,6 @@ class RNNSearch:
         return alike(self.structure, memory.start)
 
     def cell(self, memory: Memory, place: Place | None) -> ScanCell:
-        """The decoder's cell over a batch; without a place, a row is a sentence."""
         return Searching(
             self.state_product,
             self.attention.over(memory, place),
