@@ -60,7 +60,7 @@ class LoadedModel:
     model: Model
     sources: list[Vocabulary] = field(repr=False)
     target: Vocabulary = field(repr=False)
-    # the watchers of texts, by how these are read; each warns once
+    # by how texts are read; each warns once of texts in the wrong form
     _watched: dict[tuple[bool, bool], Tokenisation] = field(default_factory=dict, init=False)
 
     def with_arrays(self, arrays: Mapping[str, np.ndarray]) -> LoadedModel:

@@ -16,7 +16,7 @@ def find(model: Model, given: Sequence[str] = ()) -> list[Vocabulary]:
     """Source vocabularies (one per factor), then the target's, each cut to its embedding's rows.
 
     given: paths from the command line. Without them the configuration's paths are tried relative to
-    the model's folder, then by their last part there, then relative to the working directory. One
+    the model's folder, then by their file name there, then relative to the working directory. One
     file is enough for both sides of a model with one embedding.
 
     Raises CgruError where a file is missing or is not a vocabulary, where there are too few or too
@@ -113,13 +113,13 @@ def plan(
     names: list[str] = []
     placements: dict[Path, Placement] = {}
     for index, vocabulary in enumerate(vocabularies):
-        style = _style(vocabulary, to)
-        if style == "":
+        file = _file(vocabulary, to)
+        if file is None:
             warn(f"{vocabulary.path}: a SentencePiece model, which {to} does not read; not copied")
             names.append(Path(vocabulary.path).name)
             continue
-        name = _name(vocabulary, to, style)
-        placement = Placement(vocabulary, _content(vocabulary, name, style))
+        name, content = file
+        placement = Placement(vocabulary, content)
         taken = placements.get(folder / name, placement)
         if taken.content != placement.content:
             side = "target" if index == len(vocabularies) - 1 else f"source{index}"
@@ -136,43 +136,30 @@ def plan(
     return names, placements
 
 
-def _content(vocabulary: Vocabulary, name: str, style: str | None) -> bytes:
-    """The content of a file of this name."""
-    if style is None:
-        with reading(vocabulary.path):
-            return Path(vocabulary.path).read_bytes()
-    if style == "dl4mt":
-        return as_pickle({word: i for i, word in sorted(vocabulary.words.items())})
-    return as_file(vocabulary, name, "marian" if style == "marian" else "nematus")
+def _file(vocabulary: Vocabulary, to: str) -> tuple[str, bytes] | None:
+    """The name and content of a vocabulary's file for a program; None if it cannot read one.
 
-
-def _style(vocabulary: Vocabulary, to: str) -> str | None:
-    """The form in which a program needs a vocabulary; None: unchanged, "": none is written.
-
-    A vocabulary without a file is always written.
+    The file is copied if the program reads its form, and written anew otherwise.
     """
-    spm = vocabulary.format == "sentencepiece"
-    to_copy = spm or Path(vocabulary.path).is_file()
-    if to.startswith("marian"):
-        return "marian" if marian_needs_rewrite(vocabulary) or not to_copy else None
-    formats = {"dl4mt": "pickle", "nematus": "json", "nematus-tf": "json"}
-    if to not in formats:
-        return None if to_copy else "nematus"
-    if to_copy and vocabulary.format == formats[to] and not _is_gzipped(vocabulary.path):
-        return None
-    if spm:
-        return ""
-    return "dl4mt" if to == "dl4mt" else "nematus"
-
-
-def _name(vocabulary: Vocabulary, to: str, style: str | None) -> str:
-    name = Path(vocabulary.path).name
-    if style is None:
-        return name
-    name = name.removesuffix(".gz")
+    path, spm = Path(vocabulary.path), vocabulary.format == "sentencepiece"
+    name, exists = path.name.removesuffix(".gz"), spm or path.is_file()
     for suffix in (".json", ".pkl", ".pickle", ".yml", ".yaml", ".txt"):
         name = name.removesuffix(suffix)
-    return name + {"marian": ".yml", "dl4mt": ".pkl", "nematus": ".json"}[style]
+    if to.startswith("marian"):
+        if not exists or marian_needs_rewrite(vocabulary):
+            return f"{name}.yml", as_file(vocabulary, f"{name}.yml", "marian")
+    else:
+        form = {"dl4mt": "pickle", "nematus": "json", "nematus-tf": "json"}.get(to)
+        fits = form is None or vocabulary.format == form
+        if not (exists and fits) or (form and _is_gzipped(path)):
+            if spm:
+                return None
+            if form == "pickle":
+                words = {word: i for i, word in sorted(vocabulary.words.items())}
+                return f"{name}.pkl", as_pickle(words)
+            return f"{name}.json", as_file(vocabulary, f"{name}.json", "nematus")
+    with reading(path):
+        return path.name, path.read_bytes()
 
 
 def _same_content(one: Path, other: Path) -> bool:
@@ -182,6 +169,6 @@ def _same_content(one: Path, other: Path) -> bool:
         return False
 
 
-def _is_gzipped(path: str) -> bool:
+def _is_gzipped(path: Path) -> bool:
     with open(path, "rb") as stream:
         return stream.read(2) == b"\x1f\x8b"

@@ -12,6 +12,7 @@ import sentencepiece
 
 from ..errors import CgruError, warn
 from ..parameters.structure import EOS_ID
+from ..system.lines import tokens
 
 EOS_NAMES = ("</s>", "<EOS>", "eos", "<eos>", "<s>")  # the first is Marian's own
 UNK_NAMES = ("<unk>", "<UNK>", "UNK")
@@ -110,7 +111,7 @@ class Vocabulary:
         """The tokens of a line: words between ASCII spaces, or SentencePiece's pieces."""
         if self.processor is not None and self.splits:
             return self.processor.encode(line, out_type=str)
-        return [token for token in line.split(" ") if token]
+        return tokens(line)
 
     def detokenize(self, tokens: Iterable[str]) -> str:
         """The line of these tokens: joined by spaces, or the text of SentencePiece's pieces.
