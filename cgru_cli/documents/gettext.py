@@ -27,7 +27,7 @@ class Catalogue(Document):
         self._encoding = "utf-8"
         if stated and stated[1] != b"CHARSET":  # a template
             self._encoding = codecs.lookup(stated[1].decode()).name
-        # polib would open a file of this name, if the text were one
+        # a text that is the name of a file would make polib open that file
         text = "\n" + decoded(content, self._encoding)
         self._file = installed("polib", "documents").pofile(text, encoding=self._encoding)
         self._places: list[tuple[Any, int | None, MarkedText]] = []  # None: not a plural

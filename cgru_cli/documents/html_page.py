@@ -57,7 +57,7 @@ class _Parts(HTMLParser):
         self.found: list[_Part] = []
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
         self._kept, self._depth = "", 0  # an element that is not translated, and those inside
-        # HTMLParser takes quadratic time for what is opened and never closed
+        # HTMLParser takes quadratic time for tags and comments that are never closed
         whole = text[: text.rfind(">") + 1]
         comment = whole.find("<!--", whole.rfind("-->") + 1)
         self.feed(whole[:comment] if comment >= 0 else whole)

@@ -103,7 +103,7 @@ class MarkedText:
 def pairs(tags: Iterable[tuple[str, bool]]) -> dict[int, int]:
     """The place of the opening tag for that of each closing one.
 
-    tags: names ("" for what is no tag), and whether they open.
+    tags: names ("" for other marks), and whether they open.
     """
     found: dict[int, int] = {}
     opened: list[tuple[str, int]] = []

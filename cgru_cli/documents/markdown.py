@@ -40,7 +40,8 @@ class Markdown(TextDocument):
     def _found(self, content: str, starts: list[int], place: int) -> Iterator[tuple[int, int, str]]:
         """The parts of a block between hard line breaks, none if its lines are not found.
 
-        starts: of its lines in the text, and of the one after them; place: where to search.
+        starts: where its lines and the line after them begin in the text; place: where the search
+        begins.
         """
         first, parts = -1, list[str]()
         lines = content.split("\n")

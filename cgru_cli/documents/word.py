@@ -79,7 +79,7 @@ class _Piece(NamedTuple):
 
     @property
     def key(self) -> tuple:
-        """The same for texts of the same format."""
+        """Equal for texts of the same format."""
         shown = etree().tostring(self.format) if self.format is not None else b""
         return shown, self.around
 

@@ -218,7 +218,9 @@ def open_hdf5(path: Path, attribute: str) -> Iterator[tuple[dict[str, StoredArra
         if item.external or item.is_virtual:
             raise CgruError(f"{path}: dataset {name} is stored in other files, which are not read")
         if item.nbytes > 1100 * item.id.get_storage_size():  # more than deflate can
-            raise CgruError(f"{path}: dataset {name} declares {item.nbytes} bytes, not there")
+            raise CgruError(
+                f"{path}: dataset {name} declares {item.nbytes} bytes, which the file does not have"
+            )
         if len(stored) >= MOST_ARRAYS:
             raise CgruError(f"{path}: a model has at most {MOST_ARRAYS} arrays")
 

@@ -50,7 +50,7 @@ class Sizes:
     def of(self, letter: str, what: str) -> int:
         """The size of a letter. Raises CgruError where no array has it, or two differ."""
         if not self.tells(letter):
-            missing = f"the arrays that would tell the size of {what} are missing"
+            missing = f"the arrays that show the size of {what} are missing"
             raise CgruError(f"{self._path}: {missing}")
         return self.get(letter)
 

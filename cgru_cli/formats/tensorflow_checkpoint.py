@@ -106,10 +106,10 @@ def _stored(prefix: Path, name: str, entry: _Fields, files: list[Path]) -> Store
 
 
 def write_checkpoint(prefix: Path, arrays: Mapping[str, np.ndarray], updates: int = 0) -> None:
-    """Write what `tf.train.Saver` of Nematus-TF restores, float32; the index, which makes it a
-    checkpoint, last.
+    """Write a checkpoint in float32 that Nematus-TF's `tf.train.Saver` restores.
 
-    Raises CgruError where the files cannot be written.
+    The index, which makes it a checkpoint, is written last. Raises CgruError where the files cannot
+    be written.
     """
     # the header: one data file, format version 1
     messages = {b"": _number(1, 1) + _message(3, _number(1, 1))}

@@ -61,7 +61,6 @@ class QuantizedProduct(Product):
 
     @property
     def shape(self) -> tf.TensorShape:
-        """The matrix's shape."""
         return self.integers.shape
 
     def columns(self, places: tf.Tensor) -> list[tf.Tensor]:

@@ -180,7 +180,7 @@ PHI = {Unit.TANH: tf.tanh, Unit.RELU: tf.nn.relu, Unit.SIGMOID: tf.sigmoid}
 
 
 def nudged(state: UnitState, nudge: UnitState) -> UnitState:
-    """The state plus a nudge, or () for none; `optimization.gradient_norms` uses nudges."""
+    """The state plus a nudge of `optimization.gradient_norms`; () for none."""
     return tuple(a + n for a, n in zip(state, nudge, strict=True)) if nudge else state
 
 

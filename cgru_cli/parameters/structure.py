@@ -278,14 +278,14 @@ class Structure:
     def _check(self) -> None:
         """Raise ValueError where fields do not fit together."""
         if len(self.source_vocabularies) != len(self.source_embeddings):
-            raise ValueError("source factors are counted differently")
+            raise ValueError("source_vocabularies and source_embeddings differ in length")
         if not self.type.writes_text and self.target_vocabulary <= FIRST_LABEL:
             raise ValueError("there are no labels")
         if not self.feedback and (self.type not in WITHOUT_FEEDBACK or self.tied_output):
             raise ValueError("a decoder of this kind reads the previous word")
         conditioned = self.condition is not Condition.NONE
         if conditioned != (self.condition_size > 0):
-            raise ValueError("a condition has a size, and only a condition has one")
+            raise ValueError("condition_size is positive with a condition, and 0 without")
         if conditioned and self.type is not Type.LM:
             raise ValueError("only a language model has a condition")
         if self.crf and self.type is not Type.TAGGER:

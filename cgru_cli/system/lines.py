@@ -176,9 +176,9 @@ class LineReader:
 
     A `.gz` is decompressed; the rows of a `.npy` are lines of numbers. The last line of each input
     may lack its newline. Invalid UTF-8 becomes U+FFFD; `invalid` counts the lines that held some. A
-    "\\r" before the newline is a character of the line. One warning is given for each (for the
-    second, if `tell_crlf`). Where lines are typed at a terminal, a message says so. Raises
-    CgruError at once if an input is missing, a directory or unreadable.
+    "\\r" before the newline is a character of the line. The first line of either kind gives a
+    warning (of the second kind, if `tell_crlf`). A message says when lines are expected from the
+    keyboard. Raises CgruError at once if an input is missing, a directory or unreadable.
     """
 
     def __init__(self, *inputs: Source, tell_crlf: bool = True):

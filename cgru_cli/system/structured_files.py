@@ -41,7 +41,7 @@ def parse_json(
     *,
     unique_keys: bool = False,
 ) -> Any:
-    """JSON without very long numbers and lone surrogates. Raises CgruError naming the source.
+    """Parse JSON. Raises CgruError, naming the source, also for long numbers and lone surrogates.
 
     unique_keys: refuse an object with a repeated key, whose last value counts otherwise.
     """

@@ -9,7 +9,7 @@ from ..hypothesis import Hypothesis
 from .page import page
 from .view import Sentence, View
 
-_CELL, _AROUND = 30, 260  # pixels of a word's row, and of all that stands around the rows
+_CELL, _AROUND = 30, 260  # pixels of a word's row, and of everything around the rows
 
 
 class Heatmap(NamedTuple):
