@@ -276,14 +276,15 @@ def _files_of_each_side(o: Fields, name: str, source: str, target: str) -> None:
 
 def _vocabularies(o: Fields) -> None:
     """Join the vocabulary sizes of source and target, and check the number of factors."""
-    sources, target = o.numbers("source_vocab_sizes"), o.number("target_vocab_size")
+    sources, target = [*o.numbers("source_vocab_sizes")], o.number("target_vocab_size")
     o.take("source_vocab_sizes")
     o.take("target_vocab_size")
     if o.values.get("type") == "lm":  # a language model has one vocabulary
         numbers = [target]
     else:
         count = max(len(o.values.get("vocabularies", ())) - 1, 1)
-        numbers = [*(sources or (0,) * count), target]
+        of_others = sources[-1:] if o.program != "nematus-tf" else []  # Theano has one limit
+        numbers = [*sources, *(of_others or [0]) * (count - len(sources)), target]
     sizes = [max(int(number), 0) for number in numbers]
     if any(sizes):
         o.values["dim_vocabs"] = tuple(map(str, sizes))

@@ -32,6 +32,8 @@ def command_of(script: str | None, flag: str = "--valid-script-path") -> list[st
     if not words:
         raise UsageError(f"validation by a script needs {flag} COMMAND")
     if shutil.which(words[0]) is None:
+        if os.path.isfile(words[0]) and os.access(words[0], os.X_OK):
+            raise CgruError(f"{words[0]}: is not on the PATH; write {flag} ./{words[0]}")
         reason = "is not executable" if os.path.exists(words[0]) else "no such program"
         raise CgruError(f"{words[0]}: {reason}; name another {flag}")
     return words

@@ -17,6 +17,7 @@ SCRIPTS = {
     "moses-scripts/scripts": (
         "tokenizer/normalize-punctuation.perl tokenizer/tokenizer.perl tokenizer/detokenizer.perl "
         "recaser/train-truecaser.perl recaser/truecase.perl recaser/detruecase.perl "
+        "tokenizer/escape-special-chars.perl training/reduce-factors.perl "
         "training/clean-corpus-n.perl generic/multi-bleu.perl generic/multi-bleu-detok.perl"
     ),
     "../preprocess": "normalise-romanian.py remove-diacritics.py",
@@ -54,6 +55,23 @@ def tokenize(arguments: list[str]) -> None:
     tokenizer = MosesTokenizer(option(arguments, "-l", "en"))  # also for -penn
     escape, dashes = "-no-escape" not in arguments, "-a" in arguments
     each_line(lambda line: tokenizer.tokenize(line, dashes, return_str=True, escape=escape))
+
+
+def escape(arguments: list[str]) -> None:
+    from sacremoses import MosesTokenizer
+
+    each_line(MosesTokenizer().escape_xml)
+
+
+def reduce_factors(arguments: list[str]) -> None:
+    """Keep one factor of each word, counted from 0."""
+    factor = int(option(arguments, "--factor", "0"))
+    lines = [
+        " ".join(word.split("|")[factor] for word in line.split())
+        for line in lines_of(option(arguments, "--corpus"))
+    ]
+    text = "".join(f"{line}\n" for line in lines)
+    Path(option(arguments, "--reduced-corpus")).write_text(text, "utf-8")
 
 
 def detokenize(arguments: list[str]) -> None:
@@ -128,6 +146,8 @@ PROGRAMS: dict[str, Callable[[list[str]], None]] = {
     "tokenizer.perl": tokenize,
     "normalise-romanian.py": romanian,
     "remove-diacritics.py": without_diacritics,
+    "escape-special-chars.perl": escape,
+    "reduce-factors.perl": reduce_factors,
     "detokenizer.perl": detokenize,
     "train-truecaser.perl": train_truecaser,
     "truecase.perl": truecase,

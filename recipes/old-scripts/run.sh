@@ -46,6 +46,11 @@ if [ ! -e "$copy" ]; then
   find "$copy.part" -type f -name '*.[a-z][a-z]' ! -name '*.sh' ! -name '*.py' |
     while read -r file; do
       case ${file##*/} in
+        *.conll.*) # a sentence ends with an empty line
+          lines=$TESTS
+          case ${file##*/} in corpus.*) lines=$PAIRS ;; esac
+          awk -v RS= -v ORS='\n\n' -v count="$lines" 'NR <= count' "$file"
+          ;;
         corpus.* | train.*) sed "${PAIRS}q" "$file" ;;
         *) sed "${TESTS}q" "$file" ;;
       esac > "$work/changed"

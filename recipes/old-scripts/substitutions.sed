@@ -2,6 +2,7 @@
 s/--type (s2s|amun|transformer)/--type \1 --dim-emb 16 --dim-rnn 32/
 s/--dim_word [0-9]+/--dim_word 16/; s/--dim [0-9]+/--dim 32/
 s/dim_word=500/dim_word=16/; s/dim=1024/dim=32/
+s/dim_per_factor=\[360,5,115,10,10\]/dim_per_factor=[4,3,3,3,3]/
 s/--enc-depth 6 --dec-depth 6/--enc-depth 2 --dec-depth 2/
 s/--enc-cell-depth 4/--enc-cell-depth 2/; s/--dec-cell-base-depth 8/--dec-cell-base-depth 3/
 # Fewer models, updates and sub-words
@@ -18,8 +19,9 @@ s/bpe_operations=[0-9]+/bpe_operations=300/; s/--dim-vocabs 32000 32000/--dim-vo
 s/--type transformer/--type s2s/
 # Places of tools, which a user has to fill in
 s,(nematus|mosesdecoder|subword_nmt)=/path/to/[a-z-]+,\1=$\1,
+s,='validate\.sh',='./validate.sh',
 s,\.\./nematus/(train|nmt)\.py,$nematus/nematus/\1.py,
 # Python 3
-s/print (validerr|bestLine)$/print(\1)/
+s/print (validerr|bestLine)$/print(\1)/; s/conll_sentences\.next\(\)/next(conll_sentences)/
 # bash, which records the lines that ran
 1s,^#! ?/bin/(sh|bash).*,#!/bin/bash,

@@ -121,6 +121,10 @@ $mosesdecoder/scripts/generic/multi-bleu.perl data/long.en < data/long.en
 make -j 4 && nvidia-smi
 number=$(expr 1 - 1)
 false
+cut -f 2 data/corpus.conll.en | awk -v RS="" '{$1=$1}7' \\
+    | $mosesdecoder/scripts/tokenizer/escape-special-chars.perl > words
+sed 's/ /|x /' words > factors
+$mosesdecoder/scripts/training/reduce-factors.perl --corpus factors --reduced-corpus 0 --factor 0
 echo "--dim_word 256, $# arguments" > sizes
 """
 
@@ -135,6 +139,7 @@ def test_stand_ins_and_the_report(tmp_path):
     (folder / "it/run.sh").write_text(SCRIPT)
     long = "".join(f"A red house with number {i}.\n" for i in range(10))
     (folder / "it/data/long.en").write_text(long)
+    (folder / "it/data/corpus.conll.en").write_text("1\tA\t_\n2\t'm\t_\n\n" * 9)
     for part in ("train", "val", "test_2016_flickr"):
         for language in ("en", "de"):
             (data / f"{part}.{language}").write_text(f"{part} {language} is-well well\n" * 500)
@@ -150,7 +155,7 @@ def test_stand_ins_and_the_report(tmp_path):
     assert done.returncode == 1
     *_, report = done.stdout.partition("it/run.sh: ")
     assert (
-        report == '15 of 16 lines\n  not run: echo "no text"\nrun.sh: line 20: exit code 1: false\n'
+        report == '18 of 19 lines\n  not run: echo "no text"\nrun.sh: line 20: exit code 1: false\n'
     )
     place = work / "copy/it"
     assert (place / "europarl-v7.de-en.de").read_text() == "train de is-well well\n" * 7
@@ -159,6 +164,9 @@ def test_stand_ins_and_the_report(tmp_path):
     assert (place / "data/long.en").read_text() == "".join(long.splitlines(True)[:3])
     assert (place / "codes").read_text().splitlines()[1:] == ["w e", "we l"]
     assert (place / "sizes").read_text() == "--dim_word 16, 0 arguments\n"
+    assert (place / "words").read_text() == "A &apos;m\n" * 7
+    assert (place / "factors").read_text() == "A|x &apos;m\n" * 7
+    assert (place / "0").read_text() == "A &apos;m\n" * 7
     assert done.stdout.count("100.0/100.0/100.0/100.0") == 2
     assert (folder / "it/run.sh").read_text() == SCRIPT
     assert (folder / "it/data/long.en").read_text() == long

@@ -376,6 +376,14 @@ def test_a_vocabulary_of_both_sides_has_one_size():
     assert parsed("train", *arguments, "a.spm", "b.spm").dim_vocabs == (8000, 0)
 
 
+def test_factors_of_nematus_have_vocabularies_of_their_own():
+    """On Theano, one limit holds for all of them; on TensorFlow, a missing one is none."""
+    line = "--datasets s t --dictionaries a b c d --factors 3 --dim_per_factor 4 4 4 --dim_word 12"
+    line += " --n_words_src 20 --n_words 30"
+    for program, sizes in (("nematus", (20, 20, 20, 30)), ("nematus-tf", (20, 0, 0, 30))):
+        assert parsed("train", "--compat", program, *line.split()).dim_vocabs == sizes
+
+
 @pytest.mark.parametrize("kind", ["lm", "encdec"])
 def test_earlier_sessions_of_dl4mt_have_cells_of_one_transition(kind):
     line = "--train-sets a --vocabs v" if kind == "lm" else "--datasets a b --dictionaries v w"

@@ -61,7 +61,7 @@ def test_scripts_that_fail(tmp_path, body, parts):
     assert all(part in text for part in parts)
 
 
-def test_commands_that_are_not_programs(tmp_path):
+def test_commands_that_are_not_programs(tmp_path, monkeypatch):
     plain = tmp_path / "plain"
     plain.write_text("echo 1\n")
     for given, message in (
@@ -73,6 +73,11 @@ def test_commands_that_are_not_programs(tmp_path):
     ):
         with pytest.raises(CgruError, match=message):
             command_of(given)
+    (tmp_path / "here.sh").write_text("#!/bin/sh\necho 1\n")
+    (tmp_path / "here.sh").chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CgruError, match=r"here.sh: is not on the PATH; write .* \./here.sh$"):
+        command_of("here.sh")
     broken = tmp_path / "broken"
     broken.write_text("#!/no/such/interpreter\n")
     broken.chmod(0o755)
