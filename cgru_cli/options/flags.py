@@ -128,7 +128,7 @@ class Flag:
         Raises ValueError, naming the allowed values, for any other.
         """
         value = self._converted(given)
-        self.check(value)
+        self.check(value, given)
         return value
 
     def _converted(self, given: Any) -> Any:
@@ -153,8 +153,8 @@ class Flag:
         except (ValueError, OverflowError):
             raise ValueError(f"{shown(given)}: {self.expected} is expected") from None
 
-    def check(self, value: Any) -> None:
-        """Raises ValueError, naming the expected values, for any other."""
+    def check(self, value: Any, given: Any = None) -> None:
+        """Raises ValueError, naming the expected values, for any other; given: it as typed."""
         if self.choices:
             allowed = any(choice.lower() == str(value).lower() for choice in self.choices)
         elif self.is_number:
@@ -162,7 +162,8 @@ class Flag:
         else:
             allowed = self.kind in (bool, str) or self._of_kind(str(value)) is not None
         if not allowed:
-            raise ValueError(f"{shown(value)}: {self.expected} is expected")
+            wrong = shown(value if given is None else given)
+            raise ValueError(f"{wrong}: {self.expected} is expected")
 
     def _of_kind(self, text: str) -> Any:
         try:
@@ -200,7 +201,8 @@ def _can_be_typed(text: str) -> bool:
 
 def shown(value: Any) -> str:
     """A value as messages show it."""
-    text = value if isinstance(value, str) and value.isprintable() and value else repr(value)
+    plain = isinstance(value, str) and value.isprintable() and value and value == value.strip()
+    text = value if plain else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

@@ -139,7 +139,7 @@ def test_an_empty_file(tmp_path, content):
         ("dim-emb: [5]", r"dim-emb \[5\]: a whole number"),
         ("learn-rate: fast", "learn-rate fast: a number from 0 to 1,000"),
         ("learn-rate: .nan", "learn-rate nan: a number from 0 to 1,000"),
-        ("learn-rate: 1e308", "learn-rate 1e\\+308: a number from 0 to 1,000 is"),
+        ("learn-rate: 1e308", "learn-rate 1e308: a number from 0 to 1,000 is"),
         ("deep-context: 1", "deep-context 1: true or false"),
         ("optimizer: adams", "optimizer adams: one of adam, adamw"),
         ("model: {a: b}", "model {'a': 'b'}: text"),

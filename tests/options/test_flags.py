@@ -118,6 +118,8 @@ def test_numbers_are_finite(value):
         (["translate", "--beem-size", "5"], "--beam-size", "cgru translate"),
         (["translate", "--optimize"], "--optimize cannot be honoured", "cgru translate"),
         (["train", "--mini-batch", "many"], "many", "cgru train"),
+        (["train", "--learn-rate", "-1"], "--learn-rate -1:", "cgru train"),
+        (["translate", "--beam-size", " 1"], "--beam-size ' 1':", "cgru translate"),
         (["convert"], "IN", "cgru convert"),
     ],
 )
