@@ -48,7 +48,7 @@ class UsageError(CgruError):
 
 
 class UnknownOption(UsageError):
-    """An option or argument that there is not."""
+    """An option or argument that does not exist."""
 
     of_marian = 109
 
@@ -70,7 +70,7 @@ class OutputClosed(Exception):
 
 
 class NotAModel(CgruError):
-    """A file given as a model that is of another kind."""
+    """A file of another kind that was given as a model."""
 
 
 def reason(error: BaseException) -> str:

@@ -75,7 +75,7 @@ def settle_rescoring(o: Fields) -> None:
         for name, option in (("lm_weight", "-b"), ("lm_convex", "-x")):
             if name in o.given:
                 raise UsageError(
-                    f"{option} is of rescore_with_lm.py, whose arguments are MODEL MODEL_OPTIONS "
+                    f"{option} needs the arguments of rescore_with_lm.py: MODEL MODEL_OPTIONS "
                     "DICTIONARY_LM DICTIONARY_TM SOURCE SAVETO"
                 )
     else:

@@ -79,9 +79,9 @@ def _check(output: str, to: str, options: ConvertOptions) -> None:
     else:
         output_path(output, to)
         if options.runtime_files is not None:
-            raise UsageError("--runtime-files: is for --to web")
+            raise UsageError("--runtime-files requires --to web")
     if options.precision != "float32" and to not in ("onnx", "web"):
-        raise UsageError(f"--precision {options.precision}: is for an OUT that ends in .onnx")
+        raise UsageError(f"--precision {options.precision} requires an .onnx as OUT, or --to web")
     if options.verify and (to == "web" or options.precision != "float32"):
         what = "--to web" if to == "web" else f"--precision {options.precision}"
         raise UsageError(f"--verify: arrays cannot be compared after {what}")

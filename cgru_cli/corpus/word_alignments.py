@@ -76,7 +76,7 @@ def parse(line: str, source_words: int, target_words: int) -> list[Point]:
 def from_end(
     points: Sequence[Point], target_words: int, source_words: int | None = None
 ) -> list[Point]:
-    """The points of a reversed target; EOS stays last. source_words: given, reverse both sides."""
+    """The points of a reversed target; EOS stays last. source_words: if given, reverse both."""
 
     def turned(place: int, words: int | None) -> int:
         return place if words is None or place >= words else words - 1 - place

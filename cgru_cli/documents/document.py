@@ -37,7 +37,7 @@ class TextDocument(Document):
         self._spans: list[tuple[int, int]] = []
 
     def add(self, start: int, end: int, shown: str | None = None) -> None:
-        """Make a segment of the text from start to end, shown in other words or not.
+        """Make a segment of the text from start to end, or of `shown` in its place.
 
         Texts without letters stay as they are.
         """

@@ -30,7 +30,7 @@ _FORMATS: dict[str, type] = {
 def document_of(name: str, content: bytes) -> Document:
     """A document from its name and content.
 
-    Raises CgruError for another format, content that is not of it, and a missing library.
+    Raises CgruError for an unknown format, damaged content, and a missing library.
     """
     suffix = PurePath(name).suffix.lower()
     if suffix not in _FORMATS:

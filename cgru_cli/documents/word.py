@@ -156,7 +156,7 @@ def _run(style: Any, elements: Sequence[Any]) -> Any:
 
 
 def _pieces(parent: Any, around: Any) -> Iterator[_Piece]:
-    """The texts of a paragraph or hyperlink, and what stands between them.
+    """The texts of a paragraph or hyperlink, and the elements between them.
 
     A field, whose result the program computes, is one piece.
     """

@@ -5,10 +5,10 @@ Reading: `read_model` shows the steps. `model_files` opens the files of a model:
 two by `protobuf`; `read_configuration` and `own_configuration` read the configurations beside them,
 with `pickles` and the bounds of `configuration_values`. `dialects` tells which program wrote a
 model; `structure_from_arrays` and `sizes_from_arrays` derive its structure from the arrays. The
-result is a `model`; `declared` compares it with what a command line says of it. Vocabularies:
-`vocabulary_files` reads and writes them, `model_vocabularies` finds those of a model. Writing:
-`capabilities` says what a program's files can hold; `write_model` and `write_configuration` write
-them, YAML by `yaml_cpp` as Marian does. `loaded_model` is a model with its vocabularies, ready to
-read lines. Other files: `shortlist`, `marian_optimizer` of trainings by Marian, and `arpa` of
-n-gram models.
+result is a `model`; `declared` compares it with its description on a command line. Vocabularies:
+`vocabulary_files` reads and writes their files, `model_vocabularies` finds those of a model.
+Writing: `capabilities` lists the features that each program's files can hold; `write_model` and
+`write_configuration` write the files, with YAML by `yaml_cpp` as Marian does. `loaded_model` is a
+model with its vocabularies, ready to read lines. Other files: `shortlist` reads shortlists,
+`marian_optimizer` the optimiser's state of trainings by Marian, and `arpa` n-gram models.
 """

@@ -88,7 +88,7 @@ def refuse_uncomputable(
         if (u.shape, ux.shape) == ((state, 3 * state), (state, state)):
             raise CgruError(f"{path}: a Nematus LSTM; only Nematus' GRU is supported")
     if settings.unsupported:
-        raise CgruError(f"{path}: {settings.unsupported[0]} (says {settings.source}); not computed")
+        raise CgruError(f"{path}: {settings.unsupported[0]} (says {settings.source}); unsupported")
 
 
 def smoothed(stored: dict, settings: ModelSettings, dialect: Dialect) -> dict:

@@ -304,7 +304,7 @@ def check_ensemble(models: Sequence[LoadedModel]) -> None:
 def preprocessing_of(
     models: Sequence[LoadedModel], asked: Mapping[str, bool]
 ) -> Preprocessing | None:
-    """The preprocessing of raw text for these models: MODEL.preprocess.json of the first with one.
+    """The preprocessing of raw text for these models, from the first MODEL.preprocess.json.
 
     asked: options that do part of it, and whether each is given. Raises CgruError where a file is
     damaged or two differ, UsageError where such an option is given.

@@ -170,7 +170,7 @@ class _Machine:
                     self.set_items(self.pop_to_mark())
                 case _ if name in _WHOLE_NUMBERS:
                     if abs(argument) >= _MAX_NUMBER:
-                        raise ValueError("a number of no use")
+                        raise ValueError("a number that is too large")
                     stack.append(argument)
                 case _ if name in _PUSHED:
                     stack.append(argument)

@@ -257,7 +257,7 @@ def compare(path: Path, structure: Structure, settings: ModelSettings, dialect: 
 
 
 def plain(value: object) -> str:
-    """A value of a structure in a text for people."""
+    """A value of a structure, as messages show it."""
     if isinstance(value, (tuple, list)):
         return ", ".join(map(str, value))
     if isinstance(value, bool):

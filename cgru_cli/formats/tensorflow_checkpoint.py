@@ -81,9 +81,9 @@ def _stored(prefix: Path, name: str, entry: _Fields, files: list[Path]) -> Store
     dimensions = [dimension for shape in entry.messages(2) for dimension in shape.messages(2)]
     shape = tuple(dimension.number(1) for dimension in dimensions)
     if 7 in entry:
-        raise ValueError("it is kept in slices")
+        raise ValueError("it is stored in slices, which are not read")
     if shard >= len(files) or start + size > files[shard].stat().st_size:
-        raise ValueError("it ends after the end of its files")
+        raise ValueError("it extends beyond the end of its file")
     dtype = np.dtype(_TYPES.get(kind, object))
     fits = len(shape) <= _MOST_AXES and max(shape, default=0) <= size
     if not fits or (kind in _TYPES and math.prod(shape) * dtype.itemsize != size):

@@ -211,7 +211,7 @@ def _marian_cell(unit: Unit, to: str) -> str:
 def decoder(
     model: Model, path: Path, vocabularies: Sequence[str], more: Mapping[str, object] | None = None
 ) -> bytes:
-    """`.decoder.yml`, with which `marian-decoder -c` needs nothing else.
+    """`.decoder.yml`, all that `marian-decoder -c` needs.
 
     vocabularies: their names beside the model, which is written to `path`. more: further values;
     with relative-paths false, the paths are those that the current folder needs.
@@ -229,7 +229,7 @@ def decoder(
 
 
 def amun(model: Model, name: str, vocabularies: Sequence[str]) -> bytes:
-    """`.amun.yml`, with which `amun -c` needs nothing else."""
+    """`.amun.yml`, all that `amun -c` needs."""
     values = {
         "relative-paths": True,
         "source-vocab": vocabularies[0],

@@ -87,7 +87,7 @@ class GRU(NamedTuple):
 
 
 class GRUBefore(NamedTuple):
-    """Gated recurrent unit with the reset before the product (Cho et al. 2014; the deck).
+    """Gated recurrent unit with the reset before the product (Cho et al. 2014).
 
     [r z] = sigma(x W_rz + h U_rz); p = tanh(x W + (r * h) U); h' = (1-z) * p + z * h
     """

@@ -21,7 +21,7 @@ Declaration = Callable[[str], Any]  # from the option's line of help to its fiel
 class Group:
     """A group of options; its methods declare options by the kind of their values.
 
-    needs, excludes: of each option whose line of help does not name its own. Called with a line of
+    needs, excludes: for options whose line of help names none. Called with a line of
     help, a group declares a switch, or an option whose values are texts.
     """
 

@@ -61,7 +61,7 @@ class MarianLayout(CgruLayout):
         return hypothesis._replace(tokens=read.tokens, alignment=alignment)
 
     def empty_line(self, number: int, hypothesis: Hypothesis) -> str:
-        """All fields, as of EOS alone; in n-best lists, as many hypotheses as others have."""
+        """All fields, for EOS alone; in n-best lists, as many hypotheses as other lines have."""
         if self.format not in (None, "marian"):
             return super().empty_line(number, hypothesis)
         ended = hypothesis._replace(

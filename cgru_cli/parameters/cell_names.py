@@ -148,7 +148,7 @@ def _cell_names(
 ) -> dict[Dialect, str]:
     """The names of the array `root` of a cell in each dialect; suffix is that of a norm's array.
 
-    tf is what Nematus-TF calls it inside the cell, "" where it has no such array.
+    tf: its name inside the cell in Nematus-TF, "" if that program has no such array.
     """
     first_level = cell.level == 1
     level = "" if first_level else f"_{cell.level}"

@@ -22,7 +22,7 @@ def write(plan: ScorePlan, models: Sequence[LoadedModel], pairs: Pairs) -> None:
     """Write the most probable words to --output.
 
     Raises UsageError for several models without --ensemble, CgruError for models that ONNX Runtime
-    computes or that write no text or from its end, and for input that cannot be read.
+    computes, that write no text, or write it from its end, and for input that cannot be read.
     """
     options = plan.options
     if len(models) > 1 and not plan.weights:

@@ -83,7 +83,7 @@ class Rest:
     async def _paragraphs(
         self, request: Request, kind: Kind, asked: messages.TranslateRequest
     ) -> messages.TranslateAnswer:
-        """The translations of texts, whose sentences are lines of work. Raises Refusal."""
+        """The translations of texts; their sentences are translated as lines. Raises Refusal."""
         for name in (*_MORE, "prefixes", "constraints", "alignment", "word_scores", "stream"):
             if getattr(asked, name):
                 raise Refusal(400, f"split_sentences and {name} exclude each other")

@@ -27,7 +27,7 @@ class SharedScoring:
     def advance(self) -> bool:
         """Score a batch of pairs.
 
-        Returns whether one that was read is left: the others wait for the turn of their kind.
+        Returns whether pairs are left that were read but not scored.
         """
         batch = self._batch()
         if batch:

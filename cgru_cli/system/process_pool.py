@@ -41,7 +41,7 @@ class ProcessPool(ProcessPoolExecutor):
 
         work: a function that can be pickled, sent to a process with each chunk. Only a few chunks
         per process are in memory. A single chunk, or any chunk if there is only one job, is
-        processed in this process. Raises what the work raises.
+        processed in this process. Raises the work's exceptions.
         """
         chunks = iter(chunks)
         first = list(islice(chunks, 2))
@@ -68,8 +68,8 @@ class ProcessPool(ProcessPoolExecutor):
 def alone(work: Callable[..., Result], *arguments: Any) -> Result:
     """The result of `work(*arguments)`, run in a separate process.
 
-    For work during which Python handles no signals: this process handles them, and kills the other.
-    Raises what the work raises.
+    This process handles signals, and kills the other one; use it for work that blocks them. Raises
+    the work's exceptions.
     """
     others = multiprocessing.active_children()
     pool = ProcessPool(1)

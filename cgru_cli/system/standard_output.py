@@ -1,4 +1,4 @@
-"""Standard output and standard error that are closed, or whose disk is full."""
+"""Write to standard output and standard error, which may be closed or on a full disk."""
 
 import contextlib
 import io

@@ -135,8 +135,8 @@ def new_structure(
         # the gradient of LN(0 W + b), with b = 0, is 1 / sqrt(1e-5) = 316 times that of other words
         warn(
             "--layer-normalization with --dropout-source: the first gradients of a new model are "
-            "some 50 times larger than without (so in Nematus too), as layer normalisation divides "
-            "a dropped word's zeros by nearly 0; --dropout-embedding in its place avoids it"
+            "some 50 times larger than without, also in Nematus, because layer normalisation "
+            "divides a dropped word's zeros by nearly 0; use --dropout-embedding instead"
         )
     return structure
 

@@ -184,7 +184,7 @@ def _with_beside(texts: Texts, options: TrainOptions) -> Texts:
                 "texts"
             )
     if options.teacher and (count > 1 or options.type in LABELLING):
-        raise UsageError("--teacher: teaches one training text; join the files, and score them so")
+        raise UsageError("--teacher belongs to one training text; join the files, then score it")
     if not any(domains or (1,)):
         raise UsageError("--domain-weights: not all may be 0")
 

@@ -270,7 +270,7 @@ def _reading(
     """How a model splits the direct model's text; None if it knows all of them.
 
     reading: the direct model's. known: the other's vocabularies, each with the direct model's of
-    that language. Raises CgruError where words are missing in a beam, and where the one model
+    that language. Raises CgruError where words are missing in a beam, and where one model
     writes raw text and the other reads words, or the reverse.
     """
     lacking = [(words, missing) for own, words in known if (missing := own.lacking(words))]

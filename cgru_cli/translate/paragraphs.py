@@ -28,7 +28,7 @@ class Paragraph:
         self.lines = [Fields(one, plain=True) for one in sentences.split(self._plain)]
 
     def translation(self, number: int, parts: Sequence[Translation]) -> Translation:
-        """The translation of the text, whose number this is, from those of its lines."""
+        """The translation of text number `number`, joined from those of its lines."""
         right_left = self._search.plan.layout.right_left
         whole = Translation.joined(number, parts, self._sentences.join, right_left=right_left)
         markup = self._markup

@@ -1,4 +1,4 @@
-"""The words that translations choose from, as `--shortlist` asks."""
+"""`--shortlist`: the words that translations may have."""
 
 from __future__ import annotations
 

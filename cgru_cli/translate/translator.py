@@ -222,7 +222,7 @@ def _fields(
             try:
                 value = next(column)
             except StopIteration:
-                raise UsageError(f"{name}: there are {number - 1}, fewer than lines") from None
+                raise UsageError(f"{name}: there are more lines than {name}") from None
             if name == "prefixes" and isinstance(value, str):
                 fields = fields._replace(beginning=value)
                 continue
@@ -241,4 +241,4 @@ def _fields(
         yield fields
     for name, column in columns.items():
         if next(column, None) is not None:
-            raise UsageError(f"{name}: there are more than lines")
+            raise UsageError(f"{name}: there are fewer lines than {name}")

@@ -44,7 +44,7 @@ def kinds(sources: list[str], training: list[str]) -> dict[str, list[int]]:
         for first, last in LENGTHS
     }
     found["a word that is not in the training text"] = [i for i, n in enumerate(rarest) if n == 0]
-    found[f"else a word that is there at most {RARE} times"] = [
+    found[f"otherwise a word that occurs at most {RARE} times"] = [
         i for i, n in enumerate(rarest) if 0 < n <= RARE
     ]
     found["only more frequent words"] = [i for i, n in enumerate(rarest) if n > RARE]

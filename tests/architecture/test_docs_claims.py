@@ -149,6 +149,15 @@ def test_defaults_of_the_search_are_those_of_each_program():
     assert stated == {name: (d.beam_size, d.normalize) for name, d in PROGRAMS.items()}
 
 
+def test_fixed_rates_of_dl4mt_are_those_of_its_page():
+    stated = "rmsprop of DL4MT has a fixed rate of {rmsprop}, and adadelta one of {adadelta:.0f}"
+    typed = ("--compat", "dl4mt", "--lrate", "9", "--optimizer")
+    names = ("rmsprop", "adadelta", "adam", "sgd")
+    rates = {name: dumped("train", *typed, name)["learn-rate"] for name in names}
+    assert stated.format(**rates) in prose("docs/from-dl4mt.md")
+    assert rates["adam"] == rates["sgd"] == 9
+
+
 def test_lines_are_cut_where_the_page_says():
     words = {None: 1000, "amun": 500}
     for program in (None, *COMPAT):

@@ -217,7 +217,7 @@ def test_analysis(tmp_path):
     rows = {row.split(" | ")[0]: row for row in done.stdout.splitlines()}
     assert rows["| only more frequent words"] == "| only more frequent words | 1 | 100.0 | 100.0 |"
     assert rows["| a word that is not in the training text"].split(" | ")[1] == "2"
-    assert rows["| else a word that is there at most 5 times"].split(" | ")[1] == "1"
+    assert rows["| otherwise a word that occurs at most 5 times"].split(" | ")[1] == "1"
     assert rows["| numbers"] == "| numbers | 1 | 100.0 % |"
     assert rows["| names"] == "| names | 1 | 0.0 % |"
 

@@ -84,7 +84,7 @@ def copy(tmp_path):
 def test_a_data_file_that_is_too_short(copy):
     data = copy.with_name("ref.data-00000-of-00001")
     data.write_bytes(data.read_bytes()[:-1])
-    with pytest.raises(CgruError, match=r"ref: array .*it ends after the end of its files"):
+    with pytest.raises(CgruError, match=r"ref: array .*it extends beyond the end of its file"):
         open_checkpoint(copy)
     data.unlink()
     with pytest.raises(

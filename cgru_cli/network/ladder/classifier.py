@@ -1,4 +1,4 @@
-"""Classifier: many to one, a label for the whole sentence (the deck; cs224n: sentiment).
+"""Classifier: many to one, a label for the whole sentence (cs224n: sentiment).
 
 The annotations h_i of any encoder are pooled into one vector v; p(y | x) = softmax(v W_o + b_o).
 

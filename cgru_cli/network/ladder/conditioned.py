@@ -1,9 +1,9 @@
-"""Conditioned language model: one to many, a text from one input (the deck: image captioning).
+"""Conditioned language model: one to many, a text from one input, such as a picture's caption.
 
     s_0 = tanh(v W_init + b);  s_j = f(s_{j-1}, E[y_{j-1}]);  p(y_j) = g(E[y_{j-1}], s_j)
 
 v is a vector of numbers, such as features of a picture, or the one-hot vector of a label. As in
-the deck and in Vinyals et al. 2015, the input is read once, before the first word.
+Vinyals et al. 2015, the input is read once, before the first word.
 """
 
 import tensorflow as tf

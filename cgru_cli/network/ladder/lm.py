@@ -1,4 +1,4 @@
-"""Recurrent language model: there is no source (Mikolov et al. 2010; the deck; cs224n).
+"""Recurrent language model: there is no source (Mikolov et al. 2010; cs224n).
 
     s_j = f(s_{j-1}, E[y_{j-1}]), s_0 = 0;  p(y_j) = g(E[y_{j-1}], s_j)
 

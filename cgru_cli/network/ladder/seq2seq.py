@@ -3,7 +3,7 @@
     s_0 = the encoder's last state, level by level;  s_j = f(s_{j-1}, E[y_{j-1}])
     p(y_j) = g(E[y_{j-1}], s_j)
 
-Without the previous word (`Structure.feedback`), it is the simplest decoder (the deck; cs224n):
+Without the previous word (`Structure.feedback`), it is the simplest decoder (cs224n):
 
     s_j = f(s_{j-1});  p(y_j) = g(s_j)
 

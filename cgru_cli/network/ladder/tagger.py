@@ -1,4 +1,4 @@
-"""Tagger: aligned many to many, a tag for each word of the source (the deck; cs224n).
+"""Tagger: aligned many to many, a tag for each word of the source (cs224n).
 
 Every annotation is read out by itself, y_t = g(V [h_t ; h'_t] + c):
 

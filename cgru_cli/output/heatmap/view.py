@@ -37,10 +37,10 @@ class View(NamedTuple):
         labels: bool = False,
     ) -> Self:
         """The view of a hypothesis (in decoding order) and the words of its source, without EOS.
-        model_weights: those of the models' scores in their sum. The exponential of that sum, after
-        division by the total weight, is the geometric mean of the models' probabilities; it does
-        not exist with negative weights. labels: the words are labels, which have no EOS. Raises
-        CgruError if there is no attention.
+        model_weights: the factors of the models' scores in their sum. The exponential of that sum,
+        after division by the total weight, is the geometric mean of the models' probabilities; it
+        does not exist with negative weights. labels: the words are labels, which have no EOS.
+        Raises CgruError if there is no attention.
         """
         if hypothesis.alignment is None:
             raise CgruError(f"{name}: has no attention to draw")

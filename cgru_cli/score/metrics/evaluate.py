@@ -1,4 +1,4 @@
-"""`evaluate`: translations against references, in Python."""
+"""`evaluate`: compares translations with references, in Python."""
 
 from __future__ import annotations
 

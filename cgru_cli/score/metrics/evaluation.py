@@ -1,4 +1,4 @@
-"""`cgru score --metric`: translations against references by sacreBLEU, and whether they differ.
+"""`cgru score --metric`: evaluates translations by sacreBLEU, and compares systems.
 
 Files are read as sacreBLEU reads them: lines end at "\\n", and white space at their end is removed.
 """

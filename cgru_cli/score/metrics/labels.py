@@ -1,4 +1,4 @@
-"""Labels against reference labels: accuracy, F1 and confusion, as metrics of sacreBLEU.
+"""Compares labels with references: accuracy, F1 and confusion, as metrics of sacreBLEU.
 
 sacreBLEU resamples them for confidence intervals and paired tests as it does BLEU. A line has one
 label (of a classifier) or several (tags of its words); all scores are from 0 to 100.

@@ -29,7 +29,7 @@ class Development:
     """Hypotheses of S sentences with D features and T statistics of a metric, at most K each."""
 
     def __init__(self, features: np.ndarray, stats: np.ndarray, metric: Metric):
-        """features (S,K,D), normalised by length; stats (S,K,T), whose sum is a corpus's.
+        """features (S,K,D), normalised by length; stats (S,K,T), which add up to a corpus's.
 
         The first hypothesis pads sentences that have fewer than K.
         """
