@@ -84,6 +84,7 @@ setup(
             "slipcover",
             "hypothesis",
             "jsonschema>=4",
+            "schemathesis>=4",
             "selenium",
             *SERVE,
             *DOCUMENTS,

@@ -23,6 +23,17 @@ def _one_host_name(name: str) -> str:
     return name
 
 
+def _one_site(origin: str) -> str:
+    parts = urlsplit(origin)
+    if origin != "*" and (
+        parts.scheme not in ("http", "https")
+        or not parts.hostname
+        or origin != f"{parts.scheme}://{parts.netloc.lower()}"
+    ):
+        raise ValueError("a site as https://example.org is expected, or *")
+    return origin
+
+
 @dataclass(frozen=True)
 class ServeOptions(ConfiguredOptions):
     """`cgru serve`; it has the search options of `cgru translate`.
@@ -105,13 +116,16 @@ class ServeOptions(ConfiguredOptions):
     max_phrases: int = LIMITS.whole(0, 1000, default=20)("""
         --max-phrases N: maximum number of phrases that a request may require or forbid in a
         translation""")
+    rate_limit: int | None = LIMITS.whole(1, 100_000_000)("""
+        --rate-limit N: maximum number of lines that a client (a password, or an address without
+        one) may send in a minute; further requests are answered with 429 (lines per minute)""")
     timeout: float = LIMITS.number(most=86_400, above=0, default=60)("""
         --timeout S: maximum duration of a request, from its first byte to its answer (seconds)""")
 
     token_file: str | None = ACCESS("""
         --token-file FILE: file of passwords, one per line; requests must send one of them as
         `Authorization: Bearer PASSWORD`""")
-    cors: tuple[str, ...] = ACCESS("""
+    cors: tuple[str, ...] = ACCESS.values(_one_site)("""
         --cors ORIGIN...: other sites whose pages may send requests, such as https://example.org; *
         for any""")
     no_page: bool = ACCESS("--no-page: do not serve the page at /")
@@ -125,6 +139,11 @@ class ServeOptions(ConfiguredOptions):
         is_local = self.host == "localhost" or _is_loopback(self.host)
         own = ("localhost", "127.0.0.1", "[::1]", self.host) if is_local else ("*",)
         return self.host_name or tuple(dict.fromkeys(own))
+
+    @property
+    def most_lines(self) -> int:
+        """The maximum number of lines in a request, which the queue must have room for."""
+        return min(self.max_lines, self.queue)
 
     def translating(self, models: tuple[str, ...]) -> TranslateOptions:
         """The same models and search as options of `cgru translate`."""

@@ -1,24 +1,23 @@
 """The admission of requests, the security headers of all answers, and the log."""
 
-import hmac
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import HTTPConnection
-from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..errors import reason
 from ..options.serve import host_of
 from ..system.terminal import tell
 from . import page
-from .bodies import client_of
-from .messages import failed
+from .clients import Passwords, client_of
+from .problems import Refusal, failed
 from .service import DRAINING, Service
 
-WITHOUT_PASSWORD = {"/health/live", "/health/ready", *page.PATHS}
+WITHOUT_PASSWORD = {"/health/live", "/health/ready", "/languages", *page.PATHS}
+KEYED = "/translate"  # whose handler reads the field `api_key` of LibreTranslate's protocol
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -45,13 +44,11 @@ class Admission:
     """
 
     def __init__(
-        self, app: ASGIApp, service: Service, passwords: Sequence[str], paths: Collection[str]
+        self, app: ASGIApp, service: Service, passwords: Passwords, paths: Collection[str]
     ):
-        """passwords: requests need one of them, if there are any; paths: shown in the log and
-        metrics.
-        """
+        """paths: shown in the log and metrics."""
         self.service, self.paths = service, paths
-        self._passwords = [password.encode() for password in passwords]
+        self._passwords = passwords
         self._sites = service.options.cors
         self._hosts = set(map(host_of, service.options.host_names)) - {None}
         self._app = app
@@ -92,32 +89,41 @@ class Admission:
                 path = path if path in self.paths else None
                 method = scope.get("method", "WS")
                 seconds = time.monotonic() - start
-                self.service.log(client_of(connection), path, method, status, seconds)
+                self.service.log(client_of(connection).address, path, method, status, seconds)
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
-        app = self._refusal(HTTPConnection(scope)) or self._app
+        refusal = self._refusal(HTTPConnection(scope))
+        app = failed(scope["path"], refusal) if refusal else self._app
         await app(scope, receive, send)
 
-    def _refusal(self, connection: HTTPConnection) -> Response | None:
-        """The answer to a request that is not admitted; None if it is."""
+    def _refusal(self, connection: HTTPConnection) -> Refusal | None:
+        """Why a request is not admitted; None if it is."""
         headers, path = connection.headers, connection.scope["path"]
         if not path.startswith("/health/"):
+            close = {"Connection": "close"}
             if self.service.draining:
-                return failed(503, DRAINING, {"Retry-After": "5", "Connection": "close"})
+                return Refusal("stopping", DRAINING, {"Retry-After": "5"} | close)
             if len(headers.getlist("host")) != 1:
-                return failed(400, "a request needs one Host header", {"Connection": "close"})
+                return Refusal("invalid_request", "a request needs one Host header", close)
             if not {"*", host_of(headers["host"])} & self._hosts:
-                return failed(421, "requests to this host name need --host-name")
+                return Refusal("wrong_host", "requests to this host name need --host-name")
         if origin := headers.get("origin"):
             is_own = origin.partition("://")[2].lower() == headers.get("host", "").lower() != ""
             if not is_own and not {"*", origin}.intersection(self._sites):
-                return failed(403, "requests from pages of other sites need --cors")
+                return Refusal("other_site", "requests from pages of other sites need --cors")
         if not self._passwords or path in WITHOUT_PASSWORD:
             return None
-        scheme, _, given = headers.get("authorization", "").partition(" ")
-        # compare_digest takes constant time, and all are compared
-        right = [hmac.compare_digest(given.strip().encode(), one) for one in self._passwords]
-        if scheme.lower() == "bearer" and any(right):
+        given = headers.get("authorization")
+        if given is None and path == KEYED and connection.scope["type"] == "http":
+            return None  # its body may have the password
+        scheme, _, password = (given or "").partition(" ")
+        if scheme.lower() == "bearer" and self._passwords.admit(connection.scope, password.strip()):
             return None
-        problem = "the password is wrong" if given.strip() else "a password is needed"
-        return failed(401, problem, {"WWW-Authenticate": "Bearer"})
+        return unauthorized(wrong=given is not None)
+
+
+def unauthorized(*, wrong: bool) -> Refusal:
+    """The refusal of a request with a wrong password, or none."""
+    problem = "the password is wrong" if wrong else "a password is needed"
+    headers = {"WWW-Authenticate": "Bearer"}
+    return Refusal("unauthorized", f"{problem}: Authorization: Bearer PASSWORD", headers)

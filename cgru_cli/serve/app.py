@@ -11,17 +11,18 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from . import openapi, page
-from .admission import Admission
+from .admission import Admission, unauthorized
 from .bodies import body
+from .clients import Passwords
 from .documents import Documents
 from .libre_translate import LibreTranslate, form_fields, is_form
 from .marian_websocket import MarianWebSocket
-from .messages import failed, fields_of
+from .messages import fields_of
 from .metrics import CONTENT_TYPE
 from .nematus_rest import NematusRest
+from .problems import CODES, Refusal, failed
 from .rest import Rest
 from .service import DRAINING, Service
-from .work import Refusal
 
 _COMPRESSED = 2000  # bytes: smaller answers are not worth it
 _LEVEL = 4  # of 9: JSON of attention shrinks to a third, at 60 MB/s
@@ -29,6 +30,7 @@ _LEVEL = 4  # of 9: JSON of attention shrinks to a third, at 60 MB/s
 
 def application(service: Service, passwords: Sequence[str] = ()) -> Admission:
     """All paths of the server; passwords: requests need one of them, if there are any."""
+    known = Passwords(passwords)
     rest, nematus, libre = Rest(service), NematusRest(service), LibreTranslate(service)
 
     documents = Documents(service)
@@ -36,16 +38,22 @@ def application(service: Service, passwords: Sequence[str] = ()) -> Admission:
 
     async def ready(_request: Request) -> Response:
         if service.draining:
-            return failed(503, DRAINING)
-        return ok if service.ready else failed(503, "the models are loading")
+            raise Refusal("stopping", DRAINING)
+        if not service.ready:
+            raise Refusal("loading", "the models are loading")
+        return ok
 
     async def translate(request: Request) -> Response:
         content = await body(request, service.options)
         fields = form_fields(content) if is_form(request) else fields_of(content)
+        if known and "account" not in request.scope:
+            key = fields.get("api_key") or ""
+            if not known.admit(request.scope, str(key)):
+                raise unauthorized(wrong=bool(key))
         protocol = libre if "q" in fields and "segments" not in fields else nematus
         return await protocol.translate(request, fields)
 
-    description = openapi.description()
+    description = openapi.description(protected=bool(known))
 
     async def described(_request: Request) -> Response:
         return JSONResponse(description)  # compression changes its headers
@@ -59,8 +67,7 @@ def application(service: Service, passwords: Sequence[str] = ()) -> Admission:
         Route("/v1/alternatives", rest.alternatives, methods=["POST"]),
         Route("/v1/score", rest.score, methods=["POST"]),
         Route("/v1/documents", documents.create, methods=["POST"]),
-        Route("/v1/documents/{number}", documents.get, methods=["GET"]),
-        Route("/v1/documents/{number}", documents.delete, methods=["DELETE"]),
+        Route("/v1/documents/{number}", documents.one, methods=["GET", "DELETE"]),
         Route("/openapi.json", described, methods=["GET"]),
         Route("/translate", translate, methods=["POST"]),
         Route("/languages", libre.languages),
@@ -79,12 +86,13 @@ def application(service: Service, passwords: Sequence[str] = ()) -> Admission:
     # Starlette compresses no server-sent events: each is sent when it is ready.
     compression = Middleware(GZipMiddleware, minimum_size=_COMPRESSED, compresslevel=_LEVEL)
     app = Starlette(routes=routes, middleware=[compression], exception_handlers=handlers)
-    return Admission(app, service, passwords, paths)
+    return Admission(app, service, known, paths)
 
 
-async def _error(_request: Request, error: Exception) -> Response:
-    if isinstance(error, Refusal):
-        return failed(error.status, str(error), error.headers)
+async def _error(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
-        return failed(error.status_code, error.detail, error.headers)
-    return failed(500, "internal error")
+        code = next(code for code, (status, _) in CODES.items() if status == error.status_code)
+        error = Refusal(code, error.detail, error.headers)
+    elif not isinstance(error, Refusal):
+        error = Refusal("internal_error", "internal error")
+    return failed(request.scope["path"], error)

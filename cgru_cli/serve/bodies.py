@@ -4,16 +4,13 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from starlette.requests import ClientDisconnect, HTTPConnection, Request
+from starlette.requests import ClientDisconnect, Request
 
 from ..options.serve import ServeOptions
+from .clients import client_of
+from .problems import Refusal
 from .service import Service
-from .work import Kind, Line, Pair, Refusal
-
-
-def client_of(connection: HTTPConnection) -> str:
-    """The address of the client; clients take turns in the queue."""
-    return connection.client.host if connection.client else ""
+from .work import Kind, Line, Pair
 
 
 async def body(request: Request, options: ServeOptions, largest: int | None = None) -> bytes:
@@ -24,10 +21,10 @@ async def body(request: Request, options: ServeOptions, largest: int | None = No
     encoding = request.headers.get("content-encoding", "identity")
     if encoding.lower() != "identity":
         message = f"Content-Encoding {encoding!r}: send the body as it is"
-        raise Refusal(415, message, {"Accept-Encoding": "identity", "Connection": "close"})
+        raise Refusal("encoded", message, {"Accept-Encoding": "identity", "Connection": "close"})
     largest = options.max_body * 1024 if largest is None else largest
     content = bytearray()
-    too_large = Refusal(413, f"more than {largest // 1024} KiB", {"Connection": "close"})
+    too_large = Refusal("too_large", f"more than {largest // 1024} KiB", {"Connection": "close"})
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > largest:
         raise too_large
@@ -38,9 +35,11 @@ async def body(request: Request, options: ServeOptions, largest: int | None = No
                 if len(content) > largest:
                     raise too_large
     except TimeoutError:
-        raise Refusal(408, "the request arrived too slowly", {"Connection": "close"}) from None
+        raise Refusal(
+            "too_slow", "the request arrived too slowly", {"Connection": "close"}
+        ) from None
     except ClientDisconnect:
-        raise Refusal(400, "the request is incomplete") from None
+        raise Refusal("invalid_request", "the request is incomplete") from None
     return bytes(content)
 
 
@@ -69,6 +68,6 @@ async def answered(
                 watching.cancel()
     except TimeoutError:
         if gone:
-            raise Refusal(499, "the client has gone") from None
+            raise Refusal("client_gone", "the client has gone") from None
         seconds = f"{service.options.timeout:g} seconds"
-        raise Refusal(504, f"the request took longer than {seconds}") from None
+        raise Refusal("timeout", f"the request took longer than {seconds}") from None

@@ -19,11 +19,13 @@ from ..documents.reader import document_of
 from ..errors import CgruError
 from ..translate.paragraphs import Paragraph
 from ..translate.results import Translation
-from .bodies import body, client_of
+from .bodies import body
+from .clients import Client, client_of
 from .messages import DocumentProgress, encoded
+from .problems import Refusal
 from .served_model import SearchOptions, ServedModel
 from .service import Service
-from .work import Kind, Line, Refusal
+from .work import Kind, Line
 
 MOST_SEGMENTS = 10_000
 KEPT = 600  # seconds for which a finished document can be fetched
@@ -55,19 +57,19 @@ class Documents:
 
     async def create(self, request: Request) -> Response:
         """POST /v1/documents?name=NAME&model=MODEL: the body is the document."""
-        service, name = self._service, PurePath(request.query_params.get("name", "")).name
+        service, name = self._service, PurePath(request.query_params.get("name", "")).name or "name"
         model = service.model(request.query_params.get("model"))
         if not service.ready:
-            raise Refusal(503, "the models are loading", {"Retry-After": "5"})
+            raise Refusal("loading", "the models are loading", {"Retry-After": "5"})
         largest = service.options.max_document * 1024
         content = await body(request, service.options, largest)
         try:
             document = await asyncio.to_thread(document_of, name, content)
         except CgruError as error:
-            raise Refusal(422, str(error)) from None
+            raise Refusal("unreadable", str(error)) from None
         if len(document.segments) > MOST_SEGMENTS:
             count = f"{len(document.segments)} paragraphs"
-            raise Refusal(413, f"{name}: {count}; this server takes {MOST_SEGMENTS}")
+            raise Refusal("too_large", f"{name}: {count}; this server takes {MOST_SEGMENTS}")
         # marks are placed by the attention
         kind = service.searching(model, SearchOptions(alignment=document.form is not None))
         number = secrets.token_urlsafe(16)
@@ -77,9 +79,17 @@ class Documents:
         address = f"{_PATH}/{number}"
         return encoded(self._progress(job, address), 202, {"Location": address})
 
-    async def get(self, request: Request) -> Response:
-        """GET an address: 202 with the progress, 200 with the file, or why there is none."""
+    async def one(self, request: Request) -> Response:
+        """GET an address: 202 with the progress, 200 with the file, or why there is none.
+
+        DELETE: end the translation, and delete the file.
+        """
         job = self._job(request)
+        if request.method == "DELETE":
+            if job.task:
+                job.task.cancel()
+            self._forget(request.path_params["number"])
+            return Response(status_code=204)
         if job.problem:
             raise job.problem
         if job.file is None:
@@ -87,18 +97,10 @@ class Documents:
         headers = {"Content-Disposition": "attachment"}  # a browser must not show it as a page
         return FileResponse(job.file, headers=headers, media_type=job.document.media_type)
 
-    async def delete(self, request: Request) -> Response:
-        """DELETE an address: end its translation, and delete its file."""
-        job = self._job(request)
-        if job.task:
-            job.task.cancel()
-        self._forget(request.path_params["number"])
-        return Response(status_code=204)
-
     def _job(self, request: Request) -> _Job:
         job = self._jobs.get(request.path_params["number"])
         if job is None:
-            raise Refusal(404, f"no such document; documents are kept for {KEPT // 60} minutes")
+            raise Refusal("not_found", f"no such document; they are kept for {KEPT // 60} minutes")
         return job
 
     @staticmethod
@@ -110,34 +112,34 @@ class Documents:
         if job and job.file:
             job.file.unlink(missing_ok=True)
 
-    async def _translate(self, number: str, job: _Job, client: str, kind: Kind) -> None:
+    async def _translate(self, number: str, job: _Job, client: Client, kind: Kind) -> None:
         try:
             with self._service.active_request():
                 await self._write(number, job, client, kind)
         except Refusal as refusal:
             job.problem = refusal
         except CgruError as error:
-            job.problem = Refusal(422, str(error))
+            job.problem = Refusal("unreadable", str(error))
         except Exception:
-            job.problem = Refusal(500, "internal error")
+            job.problem = Refusal("internal_error", "internal error")
             raise
         finally:
             asyncio.get_running_loop().call_later(KEPT, self._forget, number)
 
-    async def _write(self, number: str, job: _Job, client: str, kind: Kind) -> None:
+    async def _write(self, number: str, job: _Job, client: Client, kind: Kind) -> None:
         """Translate the paragraphs of a document, and write its file."""
         document, longest = job.document, self._service.options.max_characters
         for place, segment in enumerate(document.segments, 1):
             if len(segment) > longest:  # pairing its marks may take quadratic time
                 size = f"{len(segment)} characters; this server takes lines of {longest}"
-                raise Refusal(413, f"paragraph {place}: {size}")
+                raise Refusal("too_large", f"paragraph {place}: {size}")
         paragraphs = await asyncio.to_thread(_paragraphs, kind.model, document)
         lines = [
             Line(line.source, plain=True) for paragraph in paragraphs for line in paragraph.lines
         ]
         job.lines = len(lines)
         found: list[Translation] = []
-        count = min(_AT_ONCE, self._service.options.max_lines)
+        count = min(_AT_ONCE, self._service.options.most_lines)
         for start in range(0, len(lines), count):
             found += await self._translations(job, client, kind, lines[start : start + count])
         path = Path(self._folder.name) / number
@@ -145,7 +147,7 @@ class Documents:
         job.file = path
 
     async def _translations(
-        self, job: _Job, client: str, kind: Kind, lines: list[Line]
+        self, job: _Job, client: Client, kind: Kind, lines: list[Line]
     ) -> list[Translation]:
         """The translations of lines, which wait while the queue is full. Raises Refusal."""
         before = job.done
@@ -158,7 +160,7 @@ class Documents:
                     job.done = before + len(done)
                 return [done[place] for place in range(len(lines))]
             except Refusal as refusal:
-                if refusal.status != 503 or self._service.draining:
+                if refusal.code not in ("queue_full", "rate_limited") or self._service.draining:
                     raise
             finally:
                 await outcomes.aclose()

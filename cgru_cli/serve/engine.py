@@ -10,9 +10,10 @@ from ..system.garbage import collect_due
 from ..system.terminal import tell
 from .fair_queue import FairQueue
 from .metrics import Metrics
+from .problems import Refusal
 from .shared_scoring import SharedScoring
 from .shared_search import SharedSearch
-from .work import Deliver, Job, Kind, Line, Pair, Refusal, Ticket
+from .work import Deliver, Job, Kind, Line, Pair, Ticket
 
 RUNNING = 4  # kinds computed at a time, each within the workspace
 LARGE = 2  # of these, kinds of large requests
@@ -82,7 +83,7 @@ class Engine:
             if not self._queue.put(kind, client, ticket, jobs):
                 waiting, limit = len(self._queue), self._queue.limit
                 raise Refusal(
-                    503,
+                    "queue_full",
                     f"{waiting} lines are waiting, and there is room for {limit}; try again later",
                     {"Retry-After": "2"},
                 )
@@ -200,7 +201,9 @@ def _failure(error: Exception) -> CgruError:
         return error
     kind = type(error).__name__
     if isinstance(error, MemoryError) or kind == "ResourceExhaustedError":
-        return Refusal(507, "there is not enough memory for this line; shorten it, or its beam")
+        return Refusal(
+            "out_of_memory", "there is not enough memory for this line; shorten it, or its beam"
+        )
     with contextlib.suppress(Exception):
         tell(f"internal error, {kind}: {reason(error)}; the server goes on")
-    return Refusal(500, f"internal error, {kind}")
+    return Refusal("internal_error", f"internal error, {kind}")

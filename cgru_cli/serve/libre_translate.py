@@ -1,8 +1,8 @@
 """LibreTranslate's protocol: `GET /languages` and `POST /translate` with the field `q`.
 
 Source: LibreTranslate's OpenAPI document and its Python client. Models are chosen by the languages
-that their preprocess.json states. The field `api_key` is not read: a password goes into the header
-`Authorization`, as for all protocols.
+that their preprocess.json states. A password may also be the
+field `api_key`.
 """
 
 from collections.abc import Mapping
@@ -13,12 +13,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..errors import CgruError
+from ..text.language_names import language_name
 from ..text.sentences import Sentences
 from .messages import LibreAnswer, LibreLanguage, LibreRequest, converted, encoded
 from .paragraphs import translated
+from .problems import Refusal
 from .served_model import SearchOptions, ServedModel
 from .service import Service
-from .work import Refusal
 
 
 def is_form(request: Request) -> bool:
@@ -48,7 +49,12 @@ class LibreTranslate:
             if model.languages:
                 source, target = model.languages
                 targets.setdefault(source, set()).add(target)
-        return encoded([LibreLanguage(one, one, sorted(targets[one])) for one in sorted(targets)])
+        return encoded(
+            [
+                LibreLanguage(one, language_name(one), sorted(targets[one]))
+                for one in sorted(targets)
+            ]
+        )
 
     async def translate(self, request: Request, fields: Mapping[str, Any]) -> Response:
         """POST /translate."""
@@ -56,7 +62,9 @@ class LibreTranslate:
         service, model = self._service, self._model(asked)
         marked = asked.format == "html"
         if marked and model.plan.options.markup != "html":
-            raise Refusal(400, "format html: this server translates text; it needs --markup html")
+            raise Refusal(
+                "not_possible", "format html: this server translates text; it needs --markup html"
+            )
         search = SearchOptions(n_best=asked.alternatives + 1)
         kind = service.searching(model, search)
         texts = [asked.q] if isinstance(asked.q, str) else asked.q
@@ -76,7 +84,7 @@ class LibreTranslate:
             source, target = model.languages or ("", "")
             if target == asked.target and asked.source in ("auto", source):
                 return model
-        raise Refusal(400, f"no model translates from {asked.source} to {asked.target}")
+        raise Refusal("not_possible", f"no model translates from {asked.source} to {asked.target}")
 
 
 def _sentences(model: ServedModel) -> Sentences | None:

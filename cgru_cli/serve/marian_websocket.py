@@ -14,14 +14,16 @@ from typing import Any
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from ..translate.job import rendered
-from .bodies import client_of
+from .clients import Client, client_of
+from .problems import Refusal
 from .served_model import SearchOptions
 from .service import DRAINING, Service
-from .work import Line, Refusal
+from .work import Line
 
 # Close codes of RFC 6455, section 7.4, and of IANA's registry.
 INVALID_TEXT, NOT_ALLOWED, TOO_LARGE, BROKEN, AGAIN_LATER = 1007, 1008, 1009, 1011, 1013
-_CLOSING = {413: TOO_LARGE, 500: BROKEN, 503: AGAIN_LATER, 504: AGAIN_LATER, 507: TOO_LARGE}
+_CLOSING = {413: TOO_LARGE, 500: BROKEN, 507: TOO_LARGE}
+_CLOSING |= dict.fromkeys((429, 503, 504), AGAIN_LATER)
 _LONGEST_REASON = 120  # bytes
 
 
@@ -62,10 +64,10 @@ class MarianWebSocket:
             except Refusal as refusal:
                 status = refusal.status
                 await _close(socket, _CLOSING.get(status, NOT_ALLOWED), str(refusal))
-        self._service.log(client, "/translate", "WS", status, time.monotonic() - start)
+        self._service.log(client.address, "/translate", "WS", status, time.monotonic() - start)
         return status == 200
 
-    async def _translated(self, client: str, text: str) -> str:
+    async def _translated(self, client: Client, text: str) -> str:
         model = self._service.model()
         layout = model.plan.layout
         # whether or not the last line ends with a line break

@@ -1,5 +1,6 @@
 """Requests and answers in JSON, as types: msgspec checks them, and `openapi` describes them."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -10,10 +11,16 @@ from starlette.responses import Response
 from ..errors import CgruError
 from ..system.structured_files import parse_json
 from ..system.typed_json import problem
-from .work import Refusal
+from .problems import Refusal
 
 Positive = Annotated[int, Meta(ge=1)]
 LengthPower = Annotated[float, Meta(ge=0, le=10)]
+ONE_LINE = (
+    r"^[^\n]*(?!\n)$"  # as a regular expression of Python, $ is also before a last line break
+)
+LANGUAGE = r"^([A-Za-z]{2,3}(-[^\n]*)?)?(?!\n)$"  # its code, such as de or pt-BR
+# checked by `Service.check`: with Meta(pattern=...), msgspec 0.22 may crash when Python exits
+Text = Annotated[str, Meta(extra_json_schema={"pattern": ONE_LINE})]
 
 
 def about(text: str) -> Meta:
@@ -48,7 +55,7 @@ class TranslateRequest(ModelRequest, frozen=True, kw_only=True):
     beam_size: BeamSize = None
     n_best: Annotated[Positive, about("number of translations of each line, best first")] = 1
     prefixes: Annotated[
-        list[str | list[str]] | None,
+        list[Text | list[Text]] | None,
         about("the beginning of each translation, as text or as the model's words; one per text"),
     ] = None
     prefix_bias: Annotated[
@@ -56,13 +63,13 @@ class TranslateRequest(ModelRequest, frozen=True, kw_only=True):
         about("share of the probability that words of prefixes get, instead of being forced"),
     ] = None
     constraints: Annotated[
-        list[list[str | list[str]]] | None,
+        list[list[Text | list[Text]]] | None,
         about(
             "phrases that each translation must contain; one list per text, in which a list of "
             "phrases stands for any of them"
         ),
     ] = None
-    avoid: Annotated[list[str], about("phrases that no translation may contain")] = []
+    avoid: Annotated[list[Text], about("phrases that no translation may contain")] = []
     output_sampling: Annotated[
         str | None,
         about("sample: `full [T]`, `topk K [T]`, `nucleus P [T]` or `epsilon E [T]`"),
@@ -83,7 +90,7 @@ class TranslateRequest(ModelRequest, frozen=True, kw_only=True):
         bool | None, about("choose by mbr from the hypotheses of a beam search, not from samples")
     ] = None
     split_sentences: Annotated[
-        bool | str,
+        bool | Annotated[str, Meta(extra_json_schema={"pattern": LANGUAGE})],
         about(
             "translate each sentence of the texts, which may have line breaks, by itself: true, or "
             "the code of their language"
@@ -99,17 +106,20 @@ class TranslateRequest(ModelRequest, frozen=True, kw_only=True):
 
 
 class AlternativesRequest(ModelRequest, frozen=True, kw_only=True):
-    text: Annotated[str, about("the line to translate")]
+    text: Annotated[Text, about("the line to translate")]
     prefix: Annotated[
-        list[str], about("words of the translation before the word in question, as the model's")
+        list[Text], about("words of the translation before the word in question, as the model's")
     ]
-    count: Annotated[Positive, about("number of alternatives, most probable first")] = 5
+    count: Annotated[
+        Positive | None,
+        about("number of alternatives, most probable first; default: 5, within the limit"),
+    ] = None
     beam_size: BeamSize = None
 
 
 class PairOfTexts(Struct, frozen=True, forbid_unknown_fields=True):
-    source: str
-    target: str
+    source: Text
+    target: Text
 
 
 class ScoreRequest(ModelRequest, frozen=True, kw_only=True):
@@ -119,7 +129,7 @@ class ScoreRequest(ModelRequest, frozen=True, kw_only=True):
 class NematusRequest(Struct, frozen=True, kw_only=True):
     """A request of Nematus' protocol; as there, unknown fields are ignored."""
 
-    segments: Annotated[list[list[str]], about("sentences to translate, each a list of words")]
+    segments: Annotated[list[list[Text]], about("sentences to translate, each a list of words")]
     beam_width: Annotated[Positive | None, about("beam size")] = None
     normalize: Annotated[
         bool | LengthPower | None, about("length normalisation: true, false, or the exponent")
@@ -140,6 +150,7 @@ class LibreRequest(Struct, frozen=True, kw_only=True):
     format: Annotated[Literal["text", "html"], about("html needs a server with --markup html")] = (
         "text"
     )
+    api_key: Annotated[str, about("password of the server, if it has one")] = ""
     alternatives: Annotated[
         Annotated[int, Meta(ge=0)], about("number of other translations of a single sentence")
     ] = 0
@@ -218,8 +229,8 @@ class ModelDescription(Struct):
     raw_text: Annotated[bool, about("the model splits text into words itself")]
     beam_size: int
     normalize: float
-    languages: Annotated[Languages | None, about("null: the model does not say")] = None
-    type: Annotated[str, about("such as cgru, lm (a language model), classifier or tagger")] = ""
+    languages: Annotated[Languages | None, about("null: the model does not say")]
+    type: Annotated[str, about("such as cgru, lm (a language model), classifier or tagger")]
 
 
 class Limits(Struct):
@@ -229,7 +240,10 @@ class Limits(Struct):
     characters: Annotated[int, about("of one line")]
     beam_size: int
     phrases: Annotated[int, about("constraints of one line")]
-    seconds: float
+    seconds: Annotated[float, about("from the first byte of a request to its answer")]
+    body: Annotated[int, about("bytes of a request")]
+    document: Annotated[int, about("bytes of a document")]
+    lines_per_minute: Annotated[int | None, about("of a client; null: any number")]
 
 
 class ModelsAnswer(Struct):
@@ -245,14 +259,14 @@ class NematusTranslation(Struct):
 
 class NematusAnswer(Struct):
     data: list[NematusTranslation]
-    status: Literal["ok"] = "ok"
+    status: Literal["ok"]
 
 
 class NematusStatus(Struct):
     status: Literal["ok", "loading"]
     models: list[str]
     version: str
-    service: Literal["cgru"] = "cgru"
+    service: Literal["cgru"]
 
 
 class DocumentProgress(Struct):
@@ -264,7 +278,7 @@ class DocumentProgress(Struct):
 
 class LibreLanguage(Struct):
     code: str
-    name: Annotated[str, about("the code again; names depend on the reader's language")]
+    name: Annotated[str, about("in English")]
     targets: list[str]
 
 
@@ -273,11 +287,6 @@ class LibreAnswer(Struct):
     alternatives: Annotated[
         list[str | list[str]] | UnsetType, about("of each text a list, where `q` is a list")
     ] = UNSET
-
-
-class ErrorAnswer(Struct):
-    error: str
-    status: Literal["error"] = "error"
 
 
 # --- To and from bytes --------------------------------------------------------------------------
@@ -295,9 +304,9 @@ def fields_of(content: bytes) -> dict[str, Any]:
     try:
         values = parse_json(content, "the request", unique_keys=True)
     except CgruError as error:
-        raise Refusal(400, str(error)) from None
+        raise Refusal("not_json", str(error)) from None
     if not isinstance(values, dict):
-        raise Refusal(400, "the request: a JSON object is expected")
+        raise Refusal("not_json", "the request: a JSON object is expected")
     return values
 
 
@@ -313,7 +322,14 @@ def converted(kind: type[Request], values: Mapping[str, Any]) -> Request:
         message = problem(error)
         if message.startswith("contains unknown field"):
             message += f"; the fields are {', '.join(kind.__struct_fields__)}"
-        raise Refusal(400, message) from None
+        raise Refusal("invalid_field", message, field=_field(error)) from None
+
+
+def _field(error: msgspec.ValidationError) -> str:
+    """The field that an error of msgspec is about, such as pairs[0].target."""
+    place = re.search(r"`\$\.?([^`]*)`$", str(error))
+    name = re.search(r"field `([^`]{1,80})`", str(error))
+    return ".".join(found[1] for found in (place, name) if found and found[1])
 
 
 def encoded(
@@ -321,8 +337,3 @@ def encoded(
 ) -> Response:
     """The answer as JSON."""
     return Response(msgspec.json.encode(answer), status, headers, "application/json")
-
-
-def failed(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    """An error as JSON."""
-    return encoded(ErrorAnswer(message), status, headers)

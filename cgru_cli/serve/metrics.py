@@ -9,9 +9,13 @@ from prometheus_client import (
     Counter,
     Gauge,
     Histogram,
+    Info,
+    PlatformCollector,
+    ProcessCollector,
     generate_latest,
 )
 
+from .. import __version__
 from ..translate.results import Translation
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -25,17 +29,21 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
+        ProcessCollector(registry=self._registry)
+        PlatformCollector(registry=self._registry)  # Python's version
+        build = Info("cgru_build", "The running version of cgru.", registry=self._registry)
+        build.info({"version": __version__})
         counter = partial(Counter, registry=self._registry)
         gauge = partial(Gauge, registry=self._registry)
         histogram = partial(Histogram, registry=self._registry)
         self._requests = counter("cgru_requests", "Requests answered.", _REQUEST_LABELS)
         seconds = "Seconds from a request to its answer."
         self._seconds = histogram("cgru_request_seconds", seconds, ["path"], buckets=_SECONDS)
-        self._lines = counter("cgru_lines", "Lines translated, or pairs scored.", ["task"])
+        self._lines = counter("cgru_lines", "Lines translated, or pairs scored.", ["model", "task"])
         words = "Words or pieces, as the model counts them, of translated and scored lines."
-        self._words = counter("cgru_words", words, ["task", "side"])
+        self._words = counter("cgru_words", words, ["model", "task", "side"])
         lines = "Lines computed together, each time that lines joined."
-        self._batch = histogram("cgru_batch_lines", lines, buckets=_LINES)
+        self._batch = histogram("cgru_batch_lines", lines, ["model"], buckets=_LINES)
         self._queue = gauge("cgru_queue_lines", "Lines waiting in the queue.")
         self._active = gauge("cgru_requests_in_progress", "Requests not answered yet.")
 
@@ -49,21 +57,21 @@ class Metrics:
         self._requests.labels(path, method, status).inc()
         self._seconds.labels(path).observe(seconds)
 
-    def translated(self, words: int, translation: Translation) -> None:
-        """A line was translated; words: the number in its source."""
-        self._lines.labels("translate").inc()
-        self._words.labels("translate", "source").inc(words)
+    def translated(self, model: str, words: int, translation: Translation) -> None:
+        """A model translated a line; words: the number in its source."""
+        self._lines.labels(model, "translate").inc()
+        self._words.labels(model, "translate", "source").inc(words)
         best = translation.hypotheses[0].tokens if translation.hypotheses else ()
-        self._words.labels("translate", "target").inc(len(best))
+        self._words.labels(model, "translate", "target").inc(len(best))
 
-    def scored(self, words: int) -> None:
-        """A pair was scored; words: the number in its translation."""
-        self._lines.labels("score").inc()
-        self._words.labels("score", "target").inc(words)
+    def scored(self, model: str, words: int) -> None:
+        """A model scored a pair; words: the number in its translation."""
+        self._lines.labels(model, "score").inc()
+        self._words.labels(model, "score", "target").inc(words)
 
-    def batch(self, lines: int) -> None:
-        """Some lines joined a computation, which has this many lines now."""
-        self._batch.observe(lines)
+    def batch(self, model: str, lines: int) -> None:
+        """Some lines joined a computation of a model, which has this many lines now."""
+        self._batch.labels(model).observe(lines)
 
     def text(self) -> bytes:
         """All metrics."""

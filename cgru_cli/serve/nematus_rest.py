@@ -5,7 +5,7 @@ Source: Nematus, `nematus/server.py`, `nematus/server/api/nematus_style.py` and
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from starlette.requests import Request
@@ -21,9 +21,10 @@ from .messages import (
     converted,
     encoded,
 )
+from .problems import Refusal
 from .served_model import SearchOptions
 from .service import Service
-from .work import Line, Refusal
+from .work import Line
 
 
 class NematusRest:
@@ -34,20 +35,19 @@ class NematusRest:
 
     async def status(self, request: Request) -> Response:
         """GET /status."""
-        models = list(self._service.models)
-        return encoded(
-            NematusStatus("ok" if self._service.ready else "loading", models, __version__)
-        )
+        state: Literal["ok", "loading"] = "ok" if self._service.ready else "loading"
+        return encoded(NematusStatus(state, list(self._service.models), __version__, "cgru"))
 
     async def translate(self, request: Request, fields: Mapping[str, Any]) -> Response:
         """POST /translate."""
         service = self._service
         asked = converted(NematusRequest, fields)
         if asked.character_level:
-            raise Refusal(400, "character_level: this server's models read words")
+            raise Refusal("not_possible", "character_level: this server's models read words")
         if asked.n_best > 1:
             raise Refusal(
-                400, "n_best: this protocol returns one translation; use POST /v1/translate"
+                "not_possible",
+                "n_best: this protocol returns one translation; use POST /v1/translate",
             )
         model = service.model()
         search = SearchOptions(
@@ -69,4 +69,4 @@ class NematusRest:
             if best and asked.return_word_probabilities:
                 segment.word_probabilities = np.exp(best.word_scores).tolist()
             data.append(segment)
-        return encoded(NematusAnswer(data))
+        return encoded(NematusAnswer(data, "ok"))

@@ -1,100 +1,119 @@
 """The OpenAPI 3.1 document of the JSON protocols, derived from the types in `messages`."""
 
+import copy
 from typing import Any
 
 from msgspec.json import schema_components
 
 from .. import __version__
 from . import messages as m
+from .problems import CODES, ErrorAnswer, Problem
 
-# Path, summary, type of the request (None: GET), type of the answer; a tuple: one of its types.
-_PATHS: list[tuple[str, str, Any, Any]] = [
-    ("/v1/translate", "Translate lines", m.TranslateRequest, m.TranslateAnswer),
-    ("/v1/alternatives", "Suggest other words", m.AlternativesRequest, m.AlternativesAnswer),
-    ("/v1/score", "Score translations", m.ScoreRequest, m.ScoreAnswer),
-    ("/v1/models", "List models and limits", None, m.ModelsAnswer),
+Schema = dict[str, Any]
+
+# Name of the operation, path, summary, type of the request (None: GET), type of the answer; a
+# tuple: one of its types.
+_OPERATIONS: list[tuple[str, str, str, Any, Any]] = [
+    ("translate", "/v1/translate", "Translate lines", m.TranslateRequest, m.TranslateAnswer),
     (
+        "suggestAlternatives",
+        "/v1/alternatives",
+        "Suggest other words",
+        m.AlternativesRequest,
+        m.AlternativesAnswer,
+    ),
+    ("score", "/v1/score", "Score translations", m.ScoreRequest, m.ScoreAnswer),
+    ("listModels", "/v1/models", "List models and limits", None, m.ModelsAnswer),
+    (
+        "translateAsOldServers",
         "/translate",
         "Translate by Nematus' protocol (segments), or LibreTranslate's (q)",
         (m.NematusRequest, m.LibreRequest),
         (m.NematusAnswer, m.LibreAnswer),
     ),
-    ("/languages", "Languages by LibreTranslate's protocol", None, list[m.LibreLanguage]),
-    ("/status", "Status by Nematus' protocol", None, m.NematusStatus),
+    (
+        "listLanguages",
+        "/languages",
+        "Languages by LibreTranslate's protocol",
+        None,
+        list[m.LibreLanguage],
+    ),
+    ("showStatus", "/status", "Status by Nematus' protocol", None, m.NematusStatus),
 ]
-_ERRORS = {
-    "400": "not JSON, or a field is wrong",
-    "401": "the password is missing or wrong",
-    "403": "the request comes from a page of another site",
-    "404": "no such model",
-    "408": "the request arrived too slowly",
-    "413": "the request exceeds a limit of this server",
-    "422": "the model cannot read a line",
-    "500": "internal server error",
-    "503": "the queue is full or the server is stopping; try again later",
-    "504": "the request took too long",
-    "507": "not enough memory for a line",
+_TEXT: Schema = {"type": "string"}
+_FILE: Schema = {
+    "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 }
+_NUMBER = {"name": "number", "in": "path", "required": True, "schema": _TEXT}
+_DOCUMENT = [
+    {"name": "name", "in": "query", "required": True, "schema": _TEXT | {"minLength": 1}}
+    | {"description": "name of the file, whose ending is its format"},
+    {"name": "model", "in": "query", "schema": _TEXT},
+]
 
 
-def description() -> dict[str, Any]:
-    """The whole document."""
-    types = [one for _, _, *kinds in _PATHS for kind in kinds if kind for one in _types(kind)]
-    types += [m.TranslationEvent, m.DocumentProgress, m.ErrorAnswer]
+def description(*, protected: bool) -> Schema:
+    """The whole document; protected: whether requests need a password."""
+    types = [one for *_, asked, answer in _OPERATIONS for one in (*_types(asked), *_types(answer))]
+    types += [m.TranslationEvent, m.DocumentProgress, ErrorAnswer, Problem]
     schemas, components = schema_components(types, ref_template="#/components/schemas/{name}")
     schema_of = dict(zip(types, schemas, strict=True))
-
-    def content(kind: Any) -> dict[str, Any]:
-        schemas = [schema_of[one] for one in _types(kind)]
-        schema = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
-        return {"application/json": {"schema": schema}}
-
-    failures = {
-        status: {"description": text, "content": content(m.ErrorAnswer)}
-        for status, text in _ERRORS.items()
+    form = copy.deepcopy(components["LibreRequest"])  # which cannot have null
+    for *_, asked, _ in _OPERATIONS:
+        for kind in _types(asked):
+            _allow_null(components[kind.__name__])
+    # only texts that are split into sentences may have line breaks
+    components["TranslateRequest"] |= {
+        "if": {"properties": {"split_sentences": {"enum": [False, "", None]}}},
+        "then": {"properties": {"texts": {"items": {"pattern": m.ONE_LINE}}}},
     }
-    paths: dict[str, Any] = {}
-    for path, summary, request, answer in _PATHS:
-        success: dict[str, Any] = {"description": "success", "content": content(answer)}
-        if request is None:
-            paths[path] = {"get": {"summary": summary, "responses": {"200": success}}}
+
+    def content(kinds: Any, media_type: str = "application/json") -> Schema:
+        of = [schema_of[one] for one in _types(kinds)]
+        return {media_type: {"schema": of[0] if len(of) == 1 else {"anyOf": of}}}
+
+    def operation(name: str, path: str, summary: str, answers: Schema, **more: Any) -> Schema:
+        problems = content(ErrorAnswer)
+        if path.startswith("/v1/"):
+            problems = content(Problem, "application/problem+json")
+        meanings: dict[str, list[str]] = {}
+        for code, (status, meaning) in CODES.items():
+            meanings.setdefault(str(status), []).append(f"{code}: {meaning}")
+        failures = {
+            status: {"description": "; ".join(texts), "content": problems}
+            for status, texts in meanings.items()
+        }
+        return {"operationId": name, "summary": summary, "responses": answers | failures} | more
+
+    paths: Schema = {}
+    for name, path, summary, asked, answer in _OPERATIONS:
+        success: Schema = {"200": {"description": "success", "content": content(answer)}}
+        if asked is None:
+            paths[path] = {"get": operation(name, path, summary, success)}
             continue
-        if request is m.TranslateRequest:
-            success["content"]["text/event-stream"] = {"schema": {"type": "string"}}
-        paths[path] = {
-            "post": {
-                "summary": summary,
-                "requestBody": {"required": True, "content": content(request)},
-                "responses": {"200": success} | failures,
-            }
-        }
-    file: dict[str, Any] = {"content": {"application/octet-stream": {}}}
-    progress = {"description": "in progress", "content": content(m.DocumentProgress)}
-    text = {"type": "string"}
-    number = {"name": "number", "in": "path", "required": True, "schema": text}
+        body: Schema = {"required": True, "content": content(asked)}
+        if path == "/v1/translate":
+            success["200"]["content"]["text/event-stream"] = {}
+            success["200"]["description"] = (
+                "success; as a stream, the events `translation` (TranslationEvent), then `done`, "
+                "or `error` (Problem)"
+            )
+        if path == "/translate":
+            body["content"]["application/x-www-form-urlencoded"] = {"schema": form}
+        paths[path] = {"post": operation(name, path, summary, success, requestBody=body)}
+    progress = {"202": {"description": "in progress", "content": content(m.DocumentProgress)}}
+    file = {"200": {"description": "the translated document"} | _FILE}
+    deleted = {"204": {"description": "deleted"}}
+    summary = "Progress of a document, then the translated document"
+    started = {"requestBody": {"required": True} | _FILE, "parameters": _DOCUMENT}
+    path = "/v1/documents/{number}"
+    of_one = {"parameters": [_NUMBER]}
     paths["/v1/documents"] = {
-        "post": {
-            "summary": "Translate a document",
-            "parameters": [
-                {"name": "name", "in": "query", "required": True, "schema": text}
-                | {"description": "name of the file, whose ending is its format"},
-                {"name": "model", "in": "query", "schema": text},
-            ],
-            "requestBody": {"required": True} | file,
-            "responses": {"202": progress} | failures,
-        }
+        "post": operation("createDocument", path, "Translate a document", progress, **started)
     }
-    paths["/v1/documents/{number}"] = {
-        "get": {
-            "summary": "Progress of a document, then the translated document",
-            "parameters": [number],
-            "responses": {"200": {"description": "success"} | file, "202": progress} | failures,
-        },
-        "delete": {
-            "summary": "Cancel and delete a document",
-            "parameters": [number],
-            "responses": {"204": {"description": "success"}} | failures,
-        },
+    paths[path] = {
+        "get": operation("getDocument", path, summary, file | progress, **of_one),
+        "delete": operation("deleteDocument", path, "Delete a document", deleted, **of_one),
     }
     return {
         "openapi": "3.1.0",
@@ -108,9 +127,21 @@ def description() -> dict[str, Any]:
             "schemas": components,
             "securitySchemes": {"password": {"type": "http", "scheme": "bearer"}},
         },
+        "security": [{"password": []}] if protected else [{}, {"password": []}],
         "paths": paths,
     }
 
 
-def _types(kind: Any) -> tuple[Any, ...]:
-    return kind if isinstance(kind, tuple) else (kind,)
+def _types(kinds: Any) -> tuple[Any, ...]:
+    return kinds if isinstance(kinds, tuple) else (kinds,) if kinds else ()
+
+
+def _allow_null(schema: Schema) -> None:
+    """Allow null for the fields that a request may leave out, as `messages.converted` does."""
+    for name, field in schema["properties"].items():
+        if name in schema["required"] or {"type": "null"} in field.get("anyOf", ()):
+            continue
+        told = {key: field.pop(key) for key in ("description", "default") if key in field}
+        kinds = field.pop("anyOf", None) or [dict(field)]
+        field.clear()
+        field |= told | {"anyOf": [*kinds, {"type": "null"}]}

@@ -15,12 +15,14 @@ from ..output.layout import EOS
 from ..score.pairs.ensemble_scorer import ScoredPair
 from ..translate.results import Translation
 from . import messages
-from .bodies import answered, body, client_of
+from .bodies import answered, body
+from .clients import Client, client_of
 from .messages import decoded, encoded
 from .paragraphs import translated
+from .problems import Refusal, problem
 from .served_model import SearchOptions, ServedModel
 from .service import Service
-from .work import Kind, Line, Pair, Refusal
+from .work import Kind, Line, OnlyLine, Pair
 
 _MORE = ("output_sampling", "seed", "mbr", "mbr_utility", "mbr_n_best", "prefix_bias")
 
@@ -35,11 +37,14 @@ class Rest:
         """GET /v1/models."""
         options = self._service.options
         limits = messages.Limits(
-            lines=options.max_lines,
+            lines=options.most_lines,
             characters=options.max_characters,
             beam_size=options.max_beam_size,
             phrases=options.max_phrases,
             seconds=options.timeout,
+            body=options.max_body * 1024,
+            document=options.max_document * 1024,
+            lines_per_minute=options.rate_limit,
         )
         models = [
             messages.ModelDescription(
@@ -72,8 +77,9 @@ class Rest:
         if asked.split_sentences:
             return encoded(await self._paragraphs(request, kind, asked))
         if asked.stream or "text/event-stream" in request.headers.get("accept", ""):
-            service.check_lines(lines)
-            events = self._events(client_of(request), kind, lines, asked)
+            client = client_of(request)
+            service.check(client, lines)
+            events = self._events(client, kind, lines, asked)
             headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
             return StreamingResponse(events, media_type="text/event-stream", headers=headers)
         done = await answered(request, service, kind, lines)
@@ -86,15 +92,17 @@ class Rest:
         """The translations of texts; their sentences are translated as lines. Raises Refusal."""
         for name in (*_MORE, "prefixes", "constraints", "alignment", "word_scores", "stream"):
             if getattr(asked, name):
-                raise Refusal(400, f"split_sentences and {name} exclude each other")
+                raise Refusal("not_possible", f"split_sentences and {name} exclude each other")
         if asked.n_best > 1:
-            raise Refusal(400, "split_sentences gives one translation; n_best is 1")
+            raise Refusal(
+                "not_possible", "split_sentences gives one translation; n_best is 1", field="n_best"
+            )
         model, language = kind.model, asked.split_sentences
         try:
             sentences = model.sentences(language if isinstance(language, str) else "")
         except CgruError as error:
-            status = 400 if isinstance(error, UsageError) else 501
-            raise Refusal(status, f"split_sentences: {error}") from None
+            code = "not_possible" if isinstance(error, UsageError) else "not_installed"
+            raise Refusal(code, f"split_sentences: {error}", field="split_sentences") from None
         done = await translated(
             request, self._service, kind, asked.texts, sentences, avoided=asked.avoid
         )
@@ -107,7 +115,9 @@ class Rest:
         for name in ("prefixes", "constraints"):
             given = getattr(asked, name)
             if given is not None and len(given) != count:
-                raise Refusal(400, f"{len(given)} {name} for {count} texts")
+                raise Refusal("not_possible", f"{len(given)} {name} for {count} texts", field=name)
+        if any("\n" in phrase for phrase in asked.avoid):  # also if there are no texts
+            raise Refusal("invalid_field", "avoid: a phrase has a line break", field="avoid")
         prefixes = asked.prefixes or [""] * count
         constraints = asked.constraints or [[]] * count
         lines = [
@@ -116,11 +126,12 @@ class Rest:
         ]
         for number, line in enumerate(lines, 1):
             if (phrases := len(line.phrases)) > most:
-                raise Refusal(413, f"line {number}: {phrases} phrases; this server takes {most}")
+                message = f"line {number}: {phrases} phrases; this server takes {most}"
+                raise Refusal("too_large", message, field=line.field(number - 1, 2))
         return lines
 
     async def _events(
-        self, client: str, kind: Kind, lines: Sequence[Line], asked: messages.TranslateRequest
+        self, client: Client, kind: Kind, lines: Sequence[Line], asked: messages.TranslateRequest
     ) -> AsyncIterator[bytes]:
         """Server-sent events: `translation` with its index, then `done`, or `error`."""
         outcomes = self._service.outcomes(client, kind, lines, in_order=True)
@@ -132,9 +143,9 @@ class Rest:
                     yield _event("translation", event)
             yield _event("done", {"model": kind.model.name, "count": len(lines)})
         except Refusal as refusal:
-            yield _event("error", {"status": refusal.status, "error": str(refusal)})
+            yield _event("error", problem(refusal))
         except TimeoutError:
-            yield _event("error", {"status": 504, "error": "the request took too long"})
+            yield _event("error", problem(Refusal("timeout", "the request took too long")))
         finally:
             await outcomes.aclose()
 
@@ -142,17 +153,19 @@ class Rest:
         """POST /v1/alternatives: words that may follow a prefix, and the translation with each."""
         service = self._service
         asked = decoded(messages.AlternativesRequest, await body(request, service.options))
-        model, prefix, count = service.model(asked.model), asked.prefix, asked.count
+        model, prefix = service.model(asked.model), asked.prefix
+        service.check_size(model, "count", asked.count)
+        count = asked.count or min(5, service.most(model))
         next_word = SearchOptions(beam_size=count, n_best=count, normalize=0.0)
         kind = service.searching(model, next_word, forced=bool(prefix))
-        line = Line(asked.text, prefix, next_only=True)
+        line = OnlyLine(asked.text, prefix, next_only=True)
         (next_words,) = await answered(request, service, kind, [line])
         place = len(prefix)
         found = [one for one in next_words.hypotheses[:count] if len(one.word_scores) > place]
         continued = [one for one in found if len(one.tokens) > place]
         search = SearchOptions(asked.beam_size, 1, asked.normalize, asked.alignment)
         kind = service.searching(model, search, forced=True)
-        lines = [Line(asked.text, [*prefix, one.tokens[place]]) for one in continued]
+        lines = [OnlyLine(asked.text, [*prefix, one.tokens[place]]) for one in continued]
         rest = iter(await answered(request, service, kind, lines))
         listed = []
         for one in found:
@@ -175,7 +188,9 @@ class Rest:
         asked = decoded(messages.ScoreRequest, await body(request, service.options))
         model = service.model(asked.model)
         if asked.alignment and not model.attends:
-            raise Refusal(400, f"{model.name}: this model has no attention: no alignments")
+            raise Refusal(
+                "not_possible", f"{model.name}: this model has no attention", field="alignment"
+            )
         pairs = [Pair(pair.source, pair.target) for pair in asked.pairs]
         done: list[ScoredPair] = await answered(request, service, Kind(model, None), pairs)
         alpha = model.plan.settings.normalize if asked.normalize is None else asked.normalize

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import CgruError, UsageError
+from ..errors import CgruError, UsageError, one_line
 from ..formats.loaded_model import load_model
 from ..options.keywords import in_python
 from ..options.serve import ServeOptions
@@ -88,10 +88,19 @@ class ServedModel:
         source, target = self._models[0].languages or ("", "")
         return Sentences(language or source, target)
 
+    def public(self, error: CgruError) -> str:
+        """The message of an error with this model's name in the place of its files."""
+        message = str(error)
+        vocabularies = [words for one in self._models for words in (*one.sources, one.target)]
+        paths = {str(one.model.path) for one in self._models} | {one.path for one in vocabularies}
+        for path in sorted(map(one_line, paths), key=len, reverse=True):
+            message = message.replace(path, self.name)
+        return message
+
     def settings(self, search: SearchOptions) -> SearchSettings:
         """The settings of a request's search. Raises CgruError if the model cannot do it."""
         if search.alignment and not self.attends:
-            raise CgruError(f"{self.name}: this model has no attention: there are no alignments")
+            raise CgruError(f"{self.name}: this model has no attention: no alignments")
         given = self.plan.settings
         if search.more:
             with in_python():

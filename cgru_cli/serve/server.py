@@ -162,7 +162,10 @@ def serve(app: ASGIApp, service: Service) -> None:
     try:
         config.load()
     except (OSError, ssl.SSLError) as error:
-        raise CgruError(f"{options.tls_certificate}, {options.tls_key}: {reason(error)}") from None
+        problem = reason(error)
+        if isinstance(error, ssl.SSLError):  # OpenSSL names neither the file nor what is wrong
+            problem = "not a certificate and its private key without a password, as .pem files"
+        raise CgruError(f"{options.tls_certificate}, {options.tls_key}: {problem}") from None
     with _listening(options.host, options.port) as listener:
         host, port = listener.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host

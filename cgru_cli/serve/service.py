@@ -10,11 +10,14 @@ from ..errors import CgruError
 from ..options.serve import ServeOptions
 from ..score.pairs.ensemble_scorer import ScoredPair
 from ..system.terminal import tell
+from ..translate.phrases import PhraseError
 from ..translate.results import Translation
+from .clients import Client, RateLimit
 from .engine import Engine
 from .metrics import Metrics
+from .problems import Refusal
 from .served_model import SearchOptions, ServedModel
-from .work import Kind, Line, Outcome, Pair, Refusal
+from .work import Kind, Line, Outcome, Pair
 
 DRAINING = "the server is about to stop"
 
@@ -26,6 +29,7 @@ class Service:
         """models: by name; the first one is the default."""
         self.models, self.options = dict(models), options
         self.metrics = Metrics()
+        self._rate_limit = RateLimit(options.rate_limit)
         self.engine = Engine(
             self.metrics, queue=options.queue, batch_wait=options.batch_wait / 1000
         )
@@ -69,45 +73,64 @@ class Service:
         if name is None:
             return next(iter(self.models.values()))
         if name not in self.models:
-            raise Refusal(404, f"no model {name!r}; there are {', '.join(self.models)}")
+            known = ", ".join(self.models)
+            raise Refusal("not_found", f"no model {name!r}; the models are: {known}", field="model")
         return self.models[name]
 
     def searching(self, model: ServedModel, search: SearchOptions, *, forced: bool = False) -> Kind:
         """The kind of a request's search. Raises Refusal if it exceeds the limits."""
-        most = max(self.options.max_beam_size, model.plan.settings.beam_size)
         asked = {"beam_size": search.beam_size, "n_best": search.n_best, "mbr": None, **search.more}
         for name in ("beam_size", "n_best", "mbr"):
-            value = asked[name]
-            if value is not None and not 1 <= value <= most:
-                raise Refusal(400, f"{name} {value}: this server allows 1 to {most}")
+            self.check_size(model, name, asked[name])
         try:
             return Kind(model, model.settings(search), forced)
         except CgruError as error:
-            raise Refusal(400, str(error)) from None
+            first = str(error).partition(" ")[0]  # of an option that is at fault
+            field = first.rstrip(":") if first.rstrip(":") in asked else ""
+            raise Refusal("not_possible", model.public(error), field=field) from None
 
-    def check_lines(self, lines: Sequence[Line | Pair]) -> None:
-        """Raise Refusal for too many lines, or a line that is too long or has a line break.
+    def most(self, model: ServedModel) -> int:
+        """The largest beam size and number of translations that a request may ask for."""
+        return max(self.options.max_beam_size, model.plan.settings.beam_size)
+
+    def check_size(self, model: ServedModel, name: str, size: int | None) -> None:
+        """Raise Refusal if the field `name` is above that."""
+        most = self.most(model)
+        if size is not None and not 1 <= size <= most:
+            message = f"{name} {size}: this server allows 1 to {most}"
+            raise Refusal("not_possible", message, field=name)
+
+    def check(self, client: Client, lines: Sequence[Line | Pair]) -> None:
+        """Raise Refusal for too many lines, now or within a minute, or a line that is too long or
+        has a line break.
 
         All phrases of a line together may be as long as a line.
         """
-        most, longest = self.options.max_lines, self.options.max_characters
+        self._rate_limit.check(client.account)
+        most, longest = self.options.most_lines, self.options.max_characters
         if len(lines) > most:
-            raise Refusal(413, f"{len(lines)} lines: this server takes {most} at a time")
+            message = f"{len(lines)} lines: this server takes {most} at a time"
+            field = lines[0].field(0).partition("[")[0]
+            raise Refusal("too_large", message, field=field)
         for number, line in enumerate(lines, 1):
-            for text in line.texts:
+            for place, text in enumerate(line.texts):
                 if len(text) > longest:
                     size = f"{len(text)} characters; this server takes lines of {longest}"
-                    raise Refusal(413, f"line {number}: {size}")
+                    field = line.field(number - 1, place)
+                    raise Refusal("too_large", f"line {number}: {size}", field=field)
                 if "\n" in text:
-                    raise Refusal(400, f"line {number} has a line break; send each line as a text")
+                    message = f"line {number} has a line break; send each line as a text"
+                    raise Refusal("invalid_field", message, field=line.field(number - 1, place))
             phrases = sum(map(len, line.texts[2:]))
             if phrases > longest:
                 size = f"{phrases} characters in phrases; this server takes {longest}"
-                raise Refusal(413, f"line {number}: {size}")
+                raise Refusal(
+                    "too_large", f"line {number}: {size}", field=line.field(number - 1, 2)
+                )
 
     async def outcomes(
         self,
-        client: str,
+        client: Client,
         kind: Kind,
         lines: Sequence[Line | Pair],
         *,
@@ -118,7 +141,7 @@ class Service:
         Closing the generator cancels the other lines. Raises Refusal if the queue is full, or if a
         line fails.
         """
-        self.check_lines(lines)
+        self.check(client, lines)
         if self.options.log_texts:
             tell(json.dumps([line.texts for line in lines], ensure_ascii=False))
         loop = asyncio.get_running_loop()
@@ -128,19 +151,21 @@ class Service:
             with contextlib.suppress(RuntimeError):  # the loop has been closed
                 loop.call_soon_threadsafe(ready.put_nowait, (number, outcome))
 
-        ticket = self.engine.submit(client, kind, lines, deliver, in_order=in_order)
+        ticket = self.engine.submit(client.address, kind, lines, deliver, in_order=in_order)
+        self._rate_limit.count(client.account, len(lines))
         try:
             for _ in lines:
                 number, outcome = await ready.get()
                 if isinstance(outcome, Refusal):
                     raise outcome
                 if isinstance(outcome, CgruError):
-                    raise Refusal(422, str(outcome))
+                    field = lines[number].field(number, 2 * isinstance(outcome, PhraseError))
+                    raise Refusal("unreadable", kind.model.public(outcome), field=field)
                 yield number, outcome
         finally:
             self.engine.cancel(ticket)
 
-    async def all(self, client: str, kind: Kind, lines: Sequence[Line | Pair]) -> list[Any]:
+    async def all(self, client: Client, kind: Kind, lines: Sequence[Line | Pair]) -> list[Any]:
         """The outcomes of all lines in order. Raises Refusal as `outcomes` does."""
         done: dict[int, Any] = {}
         outcomes = self.outcomes(client, kind, lines)

@@ -31,12 +31,12 @@ class SharedScoring:
         """
         batch = self._batch()
         if batch:
-            self._metrics.batch(len(batch))
+            self._metrics.batch(self._kind.model.name, len(batch))
             self.work += FIXED_WORK + 2 * len(batch) * max(_words(lines) for _, lines in batch)
             lines = [lines for _, lines in batch]
             scored = self._scorer.batch([job.number for job, _ in batch], lines)
             for (job, _), pair in zip(batch, scored, strict=True):
-                self._metrics.scored(len(pair.hypothesis.tokens))
+                self._metrics.scored(self._kind.model.name, len(pair.hypothesis.tokens))
                 self._done(job, pair)
         return self._held is not None
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ..errors import CgruError
-from ..translate.phrases import Fields
+from ..translate.phrases import Fields, PhraseError
 from ..translate.requests import Request
 from .metrics import Metrics
+from .problems import Refusal
 from .served_model import ServedModel
 from .work import FIXED_WORK, MOST_CHARACTERS, MOST_WORK, Job, Kind, Line, Lines, work_of_row
 
@@ -76,7 +77,7 @@ class SharedSearch:
             results = self._line_search.results
             settings = self._kind.settings
             translation = results.translation(begun.job.number, begun.request, hypotheses, settings)
-            self._metrics.translated(begun.length - 1, translation)
+            self._metrics.translated(self._model.name, begun.length - 1, translation)
             begun.job.done(translation)
         return True
 
@@ -108,7 +109,7 @@ class SharedSearch:
         for begun in lines:
             self.live[self._begun] = begun
             self._begun += 1
-        self._metrics.batch(len(self.live))
+        self._metrics.batch(self._model.name, len(self.live))
         self.work += len(lines) * _longest(lines)
         batch = self._line_search.begin([(one.job.number, one.request) for one in lines])
         limits = list(batch.limits)
@@ -191,17 +192,24 @@ class SharedSearch:
             raise CgruError("a prefix: this model writes from the end of a sentence")
         fields = Fields(line.text, line.prefix, line.required, line.avoided, line.plain)
         request = requests.read(fields, job.number)
+        target, place = self._line_search.models[0].target, f"line {job.number + 1}"
+        if target.unk_id in request.prefix and not self._model.plan.options.unk_replace:
+            words = requests.beginning(line.prefix, job.number)
+            if unknown := [word for word in words if word not in target and word != target.unk]:
+                problem = (
+                    f"{place}: a prefix with {unknown[0]!r}, a word that {self._model.name} lacks"
+                )
+                raise Refusal("unreadable", problem, field=line.field(job.number, 1))
         needed = request.constraints.required.fewest_words if request.constraints else 0
         if needed > self._model.longest:
-            raise CgruError(
-                f"line {job.number + 1}: the constraints take {needed} words, the end counted; "
+            raise PhraseError(
+                f"{place}: the constraints take {needed} words, the end counted; "
                 f"translations have up to {self._model.longest}"
             )
         if len(request.prefix) > self._model.longest:
-            raise CgruError(
-                f"line {job.number + 1}: a prefix of {len(request.prefix)} words; translations "
-                f"have up to {self._model.longest}"
-            )
+            problem = f"{place}: a prefix of {len(request.prefix)} words; translations have up to "
+            field = line.field(job.number, 1)
+            raise Refusal("unreadable", f"{problem}{self._model.longest}", field=field)
         return request
 
 

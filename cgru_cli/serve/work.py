@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -22,16 +22,6 @@ WORDS_PER_ROW = 50  # words of a source whose attention costs as much as a row-s
 FIXED_WORK = 32  # row-steps that take as long as the fixed part of a step
 MOST_CHARACTERS = 20_000  # split into words before other requests have their turn
 SMALL_REQUEST = 20_000  # characters times beam size of the largest request that is not large
-
-
-class Refusal(CgruError):
-    """A request, or one of its lines, that cannot be answered. status: the HTTP status code;
-    headers: those of the response.
-    """
-
-    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None):
-        super().__init__(message)
-        self.status, self.headers = status, headers
 
 
 LINE_CHARACTERS = 10  # minimum cost of a line
@@ -64,6 +54,22 @@ class Line(NamedTuple):
         required = [phrase for one in self.required for phrase in alternatives(one)]
         return [*required, *self.avoided]
 
+    def field(self, number: int, place: int = 0) -> str:
+        """The field of the server's protocol that has a text; number: the line's; place: the
+        text's, in `texts`.
+        """
+        if place >= len(self.texts) - len(self.avoided):
+            return "avoid"
+        return f"{('texts', 'prefixes', 'constraints')[min(place, 2)]}[{number}]"
+
+
+class OnlyLine(Line):
+    """The line of a request that has one."""
+
+    def field(self, number: int, place: int = 0) -> str:
+        """As for `Line`."""
+        return ("text", "prefix")[place]
+
 
 class Pair(NamedTuple):
     """A translation to score."""
@@ -75,6 +81,10 @@ class Pair(NamedTuple):
     def texts(self) -> list[str]:
         """Everything that the client sent for this line."""
         return [self.source, self.target]
+
+    def field(self, number: int, place: int = 0) -> str:
+        """As for `Line`."""
+        return f"pairs[{number}].{self._fields[place]}"
 
 
 class Kind(NamedTuple):

@@ -22,6 +22,10 @@ LARGEST = 1 << 26  # bytes of a file of phrases
 Requirement = str | Sequence[str]  # a phrase, or alternatives, any of which satisfies it
 
 
+class PhraseError(CgruError):
+    """A condition on a translation that no translation satisfies."""
+
+
 class Fields(NamedTuple):
     """The phrases of a line as text, not yet split into words."""
 
@@ -115,7 +119,7 @@ class Phrases:
             ids = [self.ids(phrase, number) for phrase in phrases]
             if ids and not any(one is not None for one in ids):
                 shown = " or ".join(map(repr, phrases))
-                raise CgruError(
+                raise PhraseError(
                     f"line {number + 1}: required phrase {shown}: {self._model.target.path} "
                     "lacks a word of it; is it split into sub-words (--bpe)?"
                 )
@@ -159,7 +163,7 @@ def consistent(
 
     kept = [[*filter(allowed, phrases)] for phrases in required]
     if not all(kept):
-        raise CgruError(
+        raise PhraseError(
             f"line {number + 1}: a required phrase contains an avoided one; no translation "
             "can have both"
         )

@@ -181,6 +181,10 @@ class RequestReader:
 
         begun: text, or words of the model. Raises CgruError where text cannot be prepared.
         """
-        if isinstance(begun, str):
-            begun = self._target.target_words(begun, number, self._plan.reading)
-        return self._target.target.encode(begun)
+        return self._target.target.encode(self.beginning(begun, number))
+
+    def beginning(self, begun: str | Sequence[str], number: int) -> Sequence[str]:
+        """The same words as text."""
+        if not isinstance(begun, str):
+            return begun
+        return self._target.target_words(begun, number, self._plan.reading)

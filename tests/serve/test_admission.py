@@ -5,6 +5,8 @@ from serving import client, serving
 from starlette.testclient import WebSocketDenialResponse
 from starlette.websockets import WebSocketDisconnect
 
+from cgru_cli import __version__
+
 BODY = {"texts": ["a"]}
 
 
@@ -68,7 +70,7 @@ def test_a_password_is_required_if_one_is_set(models):
         for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic x"}):
             answer = web.post("/v1/translate", json=BODY, headers=headers)
             assert answer.status_code == 401 and answer.headers["www-authenticate"] == "Bearer"
-            assert ("wrong" if headers else "needed") in answer.json()["error"]
+            assert ("wrong" if headers else "needed") in answer.json()["detail"]
             assert web.get("/metrics", headers=headers).status_code == 401
         for one in ("battery staple", "correct horse"):
             right = {"Authorization": f"Bearer {one}"}
@@ -116,8 +118,11 @@ def test_requests_are_counted_and_logged_without_their_texts(models, capsys):
     assert 'cgru_requests_total{method="POST",path="/v1/translate",status="200"} 2.0' in numbers
     assert 'path="other"' in numbers and "secret" not in numbers
     assert (
-        'cgru_words_total{side="source",task="translate"} 7.0' in numbers
+        'cgru_words_total{model="model",side="source",task="translate"} 7.0' in numbers
     )  # the warm-up line included
+    assert 'cgru_batch_lines_count{model="model"} ' in numbers
+    assert f'cgru_build_info{{version="{__version__}"}} 1.0' in numbers
+    assert "process_cpu_seconds_total" in numbers and "python_info" in numbers
     assert "cgru_queue_lines 0.0" in numbers
 
 
@@ -127,7 +132,12 @@ def test_an_internal_error_is_one_line(models, monkeypatch, capsys):
         answer = client(app).post("/v1/translate", json=BODY)
         assert answer.status_code == 500
         assert "content-security-policy" in answer.headers
-        assert answer.json() == {"status": "error", "error": "internal error"}
+        assert answer.json() == {
+            "title": "Internal Server Error",
+            "status": 500,
+            "code": "internal_error",
+            "detail": "internal error",
+        }
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 
@@ -161,7 +171,7 @@ def test_only_hosts_that_the_server_has_are_addressed(models, host, names, addre
         for name in others.split():
             headers = {"Host": name, "Origin": f"http://{name}"}
             answer = web.get("/v1/models", headers=headers)
-            assert answer.status_code == 421 and "--host-name" in answer.json()["error"], name
+            assert answer.status_code == 421 and "--host-name" in answer.json()["detail"], name
             assert web.get("/", headers=headers).status_code == 421
             assert web.get("/health/ready", headers=headers).status_code == 200
             with (
@@ -177,7 +187,7 @@ def test_an_encoded_body_is_refused(web):
         headers = {"Content-Encoding": encoding}
         answer = web.post("/v1/translate", json=BODY, headers=headers)
         assert answer.status_code == status
-        assert status == 200 or "Content-Encoding" in answer.json()["error"]
+        assert status == 200 or "Content-Encoding" in answer.json()["detail"]
 
 
 def test_large_answers_are_compressed_for_clients_that_ask_for_it(web):

@@ -8,7 +8,7 @@ from serving import options, run
 from starlette.requests import Request
 
 from cgru_cli.serve.bodies import answered, body
-from cgru_cli.serve.work import Refusal
+from cgru_cli.serve.problems import Refusal
 
 GONE = {"type": "http.disconnect"}
 

@@ -120,18 +120,18 @@ def test_refusals_are_one_line(running, monkeypatch, name, content, status, mess
     monkeypatch.setattr(documents, "MOST_SEGMENTS", 800)
     answer = running.post("/v1/documents", params={"name": name}, content=content)
     assert answer.status_code == status
-    assert message in answer.json()["error"] and "\n" not in answer.json()["error"]
-    assert ".." not in answer.json()["error"]
+    assert message in answer.json()["detail"] and "\n" not in answer.json()["detail"]
+    assert ".." not in answer.json()["detail"]
 
 
 def test_a_paragraph_of_many_marks(running):
     answer = finished(running, started(running, b"a*b*" * 450, "a.md"))
     assert answer.status_code == 413
-    assert "paragraph 1: 1800 characters; this server" in answer.json()["error"]
+    assert "paragraph 1: 1800 characters; this server" in answer.json()["detail"]
 
 
 def test_a_paragraph_that_the_server_does_not_read(models):
     with opened(models, max_characters=5) as web:
         answer = finished(web, started(web, b"a b c d f", "a.txt"))
         assert answer.status_code == 413
-        assert "this server takes lines of 5" in answer.json()["error"]
+        assert "this server takes lines of 5" in answer.json()["detail"]

@@ -12,9 +12,10 @@ from cgru_cli import PairScorer, Translator
 from cgru_cli.errors import CgruError
 from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.serve.engine import Engine
+from cgru_cli.serve.problems import Refusal
 from cgru_cli.serve.served_model import SearchOptions
 from cgru_cli.serve.shared_search import SharedSearch
-from cgru_cli.serve.work import Kind, Line, Pair, Refusal
+from cgru_cli.serve.work import Kind, Line, Pair
 from cgru_cli.system.garbage import collected_by_hand
 
 TEXTS = ["a b c", "", "f f a d", "b unseen", "c", "d c b a", "a a", "f"] * 3

@@ -192,4 +192,14 @@ def test_over_tls(model_path, tmp_path):
         server.process.kill()
         server.process.wait()
     wrong = ["-m", model_path, "--tls-key", str(key), "--tls-certificate", str(key)]
-    assert "key.pem" in last_words(*wrong)
+    problem = "not a certificate and its private key without a password, as .pem files"
+    assert last_words(*wrong) == f"cgru: {key}, {key}: {problem}"
+    wrong[-1] = str(tmp_path / "missing.pem")
+    assert "missing.pem" in (said := last_words(*wrong)) and "No such file" in said
+
+
+def test_sites_of_cors_are_checked():
+    for site in ("foo", "example.org", "https://example.org/", "ftp://example.org", "null"):
+        ended = CliRunner().invoke(main, ["serve", "-m", "model.npz", "--cors", site])
+        assert ended.exit_code == 2
+        assert f"{site}: a site as https://example.org is expected, or *" in ended.stderr

@@ -3,6 +3,7 @@
 from urllib.parse import urlencode
 
 import pytest
+from serving import client, serving
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +24,7 @@ def lines(web, *texts):
 
 
 def test_the_languages(web):
-    assert web.get("/languages").json() == [{"code": "en", "name": "en", "targets": ["de"]}]
+    assert web.get("/languages").json() == [{"code": "en", "name": "English", "targets": ["de"]}]
 
 
 def test_a_model_without_languages_is_not_listed(web, models, monkeypatch):
@@ -60,6 +61,35 @@ def test_a_form_as_its_python_client_sends(web):
     headers = {"content-type": "application/x-www-form-urlencoded"}
     answer = web.post("/translate", headers=headers, content=form)
     assert answer.json() == asked(web, q="a b c")
+
+
+def test_the_password_may_be_the_api_key(models):
+    fields = {"q": "a b c", "source": "en", "target": "de"}
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    with serving(models, ["battery staple", "correct horse"]) as app:
+        web = client(app)
+        assert web.get("/languages").status_code == 200  # as there
+        for key, status in (("correct horse", 200), ("wrong", 401), ("", 401), (7, 401)):
+            asked = fields | {"api_key": key}
+            sent = urlencode(asked)
+            answers = [
+                web.post("/translate", json=asked),
+                web.post("/translate", headers=form, content=sent),
+            ]
+            for answer in answers:
+                assert answer.status_code == status
+                if status == 401:
+                    problem = "the password is wrong" if key else "a password is needed"
+                    assert problem in answer.json()["error"]
+        assert web.post("/translate", json=fields).status_code == 401
+        assert web.post("/translate", json={"segments": [["a"]]}).status_code == 401
+        for given in ("Bearer wrong", "correct horse"):  # which counts, not the key
+            headers = {"Authorization": given}
+            asked = fields | {"api_key": "correct horse"}
+            answer = web.post("/translate", json=asked, headers=headers)
+            assert answer.status_code == 401 and "is wrong" in answer.json()["error"]
+        nested = web.post("/v1/translate", json={"texts": ["a"], "api_key": "correct horse"})
+        assert nested.status_code == 401
 
 
 @pytest.mark.parametrize(

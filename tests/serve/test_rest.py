@@ -7,12 +7,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from commands import write_model
 from documentation import ROOT
 from jsonschema import Draft202012Validator
 from serving import client, loaded, serving
 
 from cgru_cli import PairScorer, Translator
 from cgru_cli.serve import messages
+from cgru_cli.serve.problems import CODES
 
 TEXTS = ["a b c", "", "f f a d", "b unseen"]
 
@@ -31,7 +33,11 @@ def posted(web, path, **fields):
 def refused(web, path, content, status, *parts, **more):
     answer = web.post(path, content=content, **more)
     assert answer.status_code == status, answer.text
-    message = answer.json()["error"]
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["status"] == status == CODES[answer.json()["code"]][0]
+    for path_of_server in ("/tmp", "/home", "src.json", "trg.json", "model.npz"):
+        assert path_of_server not in answer.text
+    message = answer.json()["detail"]
     assert "\n" not in message and "Traceback" not in message
     for part in parts:
         assert part in message
@@ -204,7 +210,7 @@ def test_languages_are_those_of_preprocess_json():
             400,
             ["constraints[0]: expected array"],
         ),
-        (b'{"texts": ["a"], "constraints": [["Z"]]}', 422, ["line 1", "'Z'", "lacks a word"]),
+        (b'{"texts": ["a"], "constraints": [["Z"]]}', 422, ["line 1", "'Z'", "model lacks a word"]),
         (b'{"texts": ["a"], "constraints": [["A"]], "avoid": ["A"]}', 422, ["line 1", "avoided"]),
         (b'{"texts": ["a"], "constraints": [["A"]], "avoid": ["B", "C", "E", "F"]}', 413, ["5 ph"]),
         (b'{"texts": ["a"], "constraints": [[["A", "B", "C", "D", "E"]]]}', 413, ["5 phrases"]),
@@ -224,7 +230,14 @@ def test_languages_are_those_of_preprocess_json():
             422,
             ["line 1: a prefix of 9 words; translations have up to 8"],
         ),
-        (b'{"texts": ["a"], "model": "b"}', 404, ["no model 'b'"]),
+        (
+            b'{"texts": ["a", "b"], "prefixes": ["", "A Z"]}',
+            422,
+            ["line 2: a prefix with 'Z', a word that model lacks"],
+        ),
+        (b'{"texts": ["a"], "prefixes": [["A", "<unk>"]]}', 422, ["line 1", "'<unk>'"]),
+        (b'{"texts": ["a"], "model": "b"}', 404, ["no model 'b'; the models are: model"]),
+        (b'{"texts": [], "avoid": ["a\\nb"]}', 400, ["avoid", "line break"]),
         (b'{"texts": ["a\\nb"]}', 400, ["line 1", "line break"]),
         (b'{"texts": ["' + b"a" * 61 + b'"]}', 413, ["line 1: 61 characters"]),
         (b'{"texts": ["a"], "prefixes": [["' + b"a" * 61 + b'"]]}', 413, ["61 characters"]),
@@ -238,6 +251,76 @@ def test_an_invalid_request_is_answered_by_one_line(web, content, status, parts)
     refused(web, "/v1/translate", content, status, *parts)
 
 
+@pytest.mark.parametrize(
+    ("path", "asked", "code", "field"),
+    [
+        ("translate", {"texts": ["a"], "model": "b"}, "not_found", "model"),
+        ("translate", {"texts": ["a"], "n_best": 25}, "not_possible", "n_best"),
+        ("translate", {"texts": ["a"], "n_best": 3, "beam_size": 2}, "not_possible", "n_best"),
+        ("translate", {"texts": ["a"], "prefixes": []}, "not_possible", "prefixes"),
+        ("translate", {"texts": ["a"], "mbr_utility": "bleu"}, "not_possible", "mbr_utility"),
+        ("translate", {"texts": ["a"] * 21}, "too_large", "texts"),
+        ("translate", {"texts": ["a", "a" * 61]}, "too_large", "texts[1]"),
+        ("translate", {"texts": ["a", "a\nb"]}, "invalid_field", "texts[1]"),
+        ("translate", {"texts": ["a"], "prefixes": ["A" * 61]}, "too_large", "prefixes[0]"),
+        ("translate", {"texts": ["a"], "prefixes": ["A Z"]}, "unreadable", "prefixes[0]"),
+        ("translate", {"texts": ["a"], "constraints": [["Z"]]}, "unreadable", "constraints[0]"),
+        ("translate", {"texts": ["a"], "constraints": [["A" * 61]]}, "too_large", "constraints[0]"),
+        ("translate", {"texts": ["a"], "avoid": ["A" * 61]}, "too_large", "avoid"),
+        ("translate", {"texts": ["a"], "avoid": ["A"] * 5}, "too_large", "avoid"),
+        (
+            "translate",
+            {"texts": ["a"], "split_sentences": "German"},
+            "not_possible",
+            "split_sentences",
+        ),
+        ("alternatives", {"text": "a" * 61, "prefix": []}, "too_large", "text"),
+        ("alternatives", {"text": "a", "prefix": ["Z"]}, "unreadable", "prefix"),
+        ("alternatives", {"text": "a", "prefix": [], "count": 25}, "not_possible", "count"),
+        (
+            "score",
+            {"pairs": [{"source": "a", "target": "a\n"}]},
+            "invalid_field",
+            "pairs[0].target",
+        ),
+        ("nope", {}, "not_found", None),
+    ],
+    ids=str,
+)
+def test_errors_have_a_code_and_the_field(web, path, asked, code, field):
+    answer = web.post(f"/v1/{path}", json=asked)
+    assert (answer.json()["code"], answer.json().get("field")) == (code, field)
+    assert set(answer.json()) - {"field"} == {"title", "status", "code", "detail"}
+
+
+def test_the_page_of_the_server_lists_all_codes():
+    page = (ROOT / "docs/server.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (\d+) \|", page, re.M)
+    assert dict(rows) == {code: str(status) for code, (status, _) in CODES.items() if status != 499}
+
+
+def test_fewer_alternatives_than_usual_where_the_server_allows_no_more(model_path):
+    with serving(loaded(model_path, beam_size=2), max_beam_size=3, beam_size=2) as app:
+        found = posted(client(app), "/v1/alternatives", text="a b", prefix=[])
+    assert len(found["alternatives"]) == 3
+
+
+def test_words_that_unk_replace_put_into_a_translation_may_be_its_prefix(model_path):
+    with serving(loaded(model_path, unk_replace=True), unk_replace=True) as app:
+        posted(client(app), "/v1/alternatives", text="a Zürich", prefix=["A", "Zürich"])
+
+
+def test_a_missing_factor_names_the_served_model(tmp_path):
+    path = write_model(tmp_path, source_vocabularies=(8, 8), source_embeddings=(2, 2))
+    (tmp_path / "model.npz.json").write_text(
+        '{"dictionaries": ["src.json", "src.json", "trg.json"]}'
+    )
+    with serving(loaded(f"factored={path}")) as app:
+        answer = client(app).post("/v1/translate", json={"texts": ["a"]})
+    assert answer.status_code == 422 and answer.json()["field"] == "texts[0]"
+    assert "for factored" in answer.json()["detail"] and str(tmp_path) not in answer.text
+
+
 def test_unknown_paths_and_methods(web):
     assert web.get("/v1/translate").status_code == 405
     assert web.post("/nope").status_code == 404
@@ -246,7 +329,11 @@ def test_unknown_paths_and_methods(web):
 
 def test_a_full_queue_and_a_timeout(models):
     with serving(models, queue=2) as app:
-        answer = client(app).post("/v1/translate", json={"texts": ["a"] * 3})
+        web = client(app)
+        refused(web, "/v1/translate", b'{"texts": ["a", "a", "a"]}', 413, "3 lines", "takes 2")
+        assert web.get("/v1/models").json()["limits"]["lines"] == 2
+        app.service.engine._queue.limit = 1  # the other place is taken
+        answer = web.post("/v1/translate", json={"texts": ["a"] * 2})
         assert answer.status_code == 503 and int(answer.headers["retry-after"]) > 0
     with serving(models, timeout=0.05, batch_wait=2000) as app:
         web = client(app)
@@ -282,7 +369,9 @@ def test_requests_and_answers_match_the_openapi_document(web, app):
     more = {"word_scores": True, "alignment": True}
 
     def check(value, content):
-        schema = content["content"]["application/json"]["schema"]
+        is_problem = "application/problem+json" in content["content"]
+        media_type = "application/problem+json" if is_problem else "application/json"
+        schema = content["content"][media_type]["schema"]
         Draft202012Validator(schema | {"components": document["components"]}).validate(value)
 
     for path in paths:

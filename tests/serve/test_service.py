@@ -5,6 +5,7 @@ import threading
 
 from serving import options
 
+from cgru_cli.serve.clients import Client
 from cgru_cli.serve.service import Service
 from cgru_cli.serve.work import Kind, Line
 
@@ -31,7 +32,7 @@ class FakeEngine:
 
 
 def service_with_fake_engine():
-    service = Service({}, options(max_lines=20_000))
+    service = Service({}, options(max_lines=20_000, queue=20_000))
     service.engine = FakeEngine()
     return service
 
@@ -42,7 +43,7 @@ def test_no_outcome_is_lost_on_the_way_to_the_loop():
     async def ask():
         kind, lines = Kind(None, None), [Line("")] * 20_000
         received = []
-        async for number, outcome in service.outcomes("me", kind, lines):
+        async for number, outcome in service.outcomes(Client(), kind, lines):
             assert threading.current_thread() is threading.main_thread()
             received.append((number, outcome))
         return received
@@ -55,5 +56,5 @@ def test_no_outcome_is_lost_on_the_way_to_the_loop():
 
 def test_an_outcome_for_a_closed_loop_goes_nowhere():
     service = service_with_fake_engine()
-    asyncio.run(service.all("me", Kind(None, None), [Line("")]))
+    asyncio.run(service.all(Client(), Kind(None, None), [Line("")]))
     service.engine.deliver(0, "late")

@@ -21,13 +21,13 @@ class Silent:
     def __init__(self):
         self.batches = []
 
-    def translated(self, words, translation):
+    def translated(self, model, words, translation):
         pass
 
-    def scored(self, words):
+    def scored(self, model, words):
         pass
 
-    def batch(self, lines):
+    def batch(self, model, lines):
         self.batches.append(lines)
 
 

@@ -13,7 +13,7 @@ export async function* translations(request, signal) {
   if (!stream) return yield { index: 0, ...(await answer.json()).translations[0] };
   try {
     for await (const [name, data] of events(answer)) {
-      if (name === "error") throw new Error(data.error);
+      if (name === "error") throw new Error(data.detail);
       if (name === "done") return;
       yield data;
     }
@@ -84,7 +84,7 @@ async function asked(path, body, signal, method = body ? "POST" : "GET") {
   }
   if (!answer.ok) {
     const failure = await answer.json().catch(() => ({}));
-    throw new Error(failure.error ?? `The server answered ${answer.status}.`);
+    throw new Error(failure.detail ?? `The server answered ${answer.status}.`);
   }
   return answer;
 }

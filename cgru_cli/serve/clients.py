@@ -1,0 +1,88 @@
+"""Who sends a request, by address and password, and how many lines a minute they may send."""
+
+import hmac
+import ipaddress
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from starlette.requests import HTTPConnection
+from starlette.types import Scope
+
+from .problems import Refusal
+
+BURST = 60  # seconds whose lines may be sent at once
+_MANY = 10_000  # accounts, after which those that may send at once are forgotten
+
+
+class Client(NamedTuple):
+    """address: clients take turns in the queue by it; account: `--rate-limit` holds for each."""
+
+    address: str = ""
+    account: str = ""
+
+
+def client_of(connection: HTTPConnection) -> Client:
+    """The client of a request or WebSocket. Its account is its password, or else its network."""
+    address = connection.client.host if connection.client else ""
+    return Client(address, connection.scope.get("account") or _network(address))
+
+
+def _network(address: str) -> str:
+    """An IPv4 address, or the first half of an IPv6 address: a client has all of its network."""
+    try:
+        known = ipaddress.IPv6Address(address)
+    except ValueError:
+        return address
+    return str(known.ipv4_mapped or ipaddress.IPv6Network((int(known), 64), strict=False))
+
+
+class Passwords:
+    """The passwords of the server, if it has any."""
+
+    def __init__(self, passwords: Sequence[str]):
+        self._passwords = [password.encode() for password in passwords]
+
+    def __bool__(self) -> bool:
+        return bool(self._passwords)
+
+    def admit(self, scope: Scope, given: str) -> bool:
+        """Whether the password of a request is one of these, which is noted in its scope."""
+        # compare_digest takes constant time, and all are compared
+        right = [hmac.compare_digest(given.encode(), one) for one in self._passwords]
+        if any(right):
+            scope["account"] = f"password {right.index(True)}"
+        return any(right)
+
+
+class RateLimit:
+    """At most `limit` lines a minute for each account, at once or spread; None: no limit.
+
+    A request is refused unless there is room for a line. So one of many lines passes, and the next
+    ones wait the longer.
+    """
+
+    def __init__(self, limit: int | None, now: Callable[[], float] = time.monotonic):
+        self._seconds, self._now = 60 / limit if limit else 0.0, now  # for each line
+        self._until: dict[str, float] = {}  # when an account's lines so far are within the limit
+        self._many = _MANY
+
+    def check(self, account: str) -> None:
+        """Raise Refusal if an account has to wait."""
+        now = self._now()
+        wait = max(now, self._until.get(account, now)) + self._seconds - now - BURST
+        if self._seconds and wait > 0.001:
+            seconds = math.ceil(wait)
+            message = f"more than {round(60 / self._seconds)} lines a minute; wait {seconds} s"
+            raise Refusal("rate_limited", message, {"Retry-After": str(seconds)})
+
+    def count(self, account: str, lines: int) -> None:
+        """Count the lines of a request."""
+        if not self._seconds:
+            return
+        now = self._now()
+        if len(self._until) > self._many:
+            self._until = {one: until for one, until in self._until.items() if until > now}
+            self._many = max(_MANY, 2 * len(self._until))
+        self._until[account] = max(now, self._until.get(account, now)) + lines * self._seconds
