@@ -53,42 +53,33 @@ _EMPTY: dict[str, type] = {"EMPTY_DICT": dict, "EMPTY_LIST": list}
 _PUSHED = {"FLOAT", "BINFLOAT", "UNICODE", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8"}
 _PUSHED |= {"SHORT_BINBYTES", "BINBYTES", "BINBYTES8"}
 _READ_HERE = {"STRING", "GLOBAL", "INST"}  # pickletools of Python 3.11 takes only ASCII there
-_REFUSED = {
-    "OBJ": "an object",
-    "NEWOBJ": "an object",
-    "NEWOBJ_EX": "an object",
-    "BUILD": "an object's state",
-    "PERSID": "an external object",
-    "BINPERSID": "an external object",
-    "EXT1": "a registered class",
-    "EXT2": "a registered class",
-    "EXT4": "a registered class",
-    "EMPTY_SET": "a set",
-    "ADDITEMS": "a set",
-    "FROZENSET": "a set",
-    "BYTEARRAY8": "a byte array",
-    "NEXT_BUFFER": "a buffer",
-    "READONLY_BUFFER": "a buffer",
+_REFUSALS = {
+    "an object": "OBJ NEWOBJ NEWOBJ_EX",
+    "an object's state": "BUILD",
+    "an external object": "PERSID BINPERSID",
+    "a registered class": "EXT1 EXT2 EXT4",
+    "a set": "EMPTY_SET ADDITEMS FROZENSET",
+    "a byte array": "BYTEARRAY8",
+    "a buffer": "NEXT_BUFFER READONLY_BUFFER",
 }
+_REFUSED = {name: what for what, names in _REFUSALS.items() for name in names.split()}
 
 
-def load(
-    source: str | os.PathLike[str] | bytes, what: str, limit: int = LARGEST_CONFIGURATION
-) -> Any:
+def load(source: str | os.PathLike[str] | bytes, what: str) -> Any:
     """Read one pickle (protocols 0 to 5) of plain data from a file, gzipped or not, or from bytes.
 
     Returns dict (also for OrderedDict), list, tuple, str, bytes, int, float, bool and None. A `str`
     that Python 2 pickled holds bytes: it is decoded as UTF-8, and bytes that are not UTF-8 become
     `\\xNN`, which keeps apart words that differ. Python 2 `unicode`, Python 3 `str` and Python 3
-    `bytes` stay what they are.
+    `bytes` are unchanged.
 
-    `what` names the content in messages ("options"); for bytes it should name the file. `limit`
-    bounds a file's bytes. Raises CgruError for anything but data, and for damaged or absurd input.
+    `what` names the content in messages ("options"); for bytes it should name the file.
+    Raises CgruError for anything but data, and for damaged or absurd input.
     """
     if isinstance(source, bytes):
         name, data = what, source
     else:
-        name, data = f"{source}", read_bytes(source, what, limit)
+        name, data = f"{source}", read_bytes(source, what, LARGEST_CONFIGURATION)
     if not data:
         raise CgruError(f"{name}: the file is empty")
     try:

@@ -107,15 +107,8 @@ def _unsupported(values: Mapping, source: str) -> list[str]:
     return kinds
 
 
-_MARIAN_CELLS = {
-    "gru": Unit.GRU,
-    "gru-nematus": Unit.GRU,
-    "lstm": Unit.LSTM,
-    "tanh": Unit.TANH,
-    "relu": Unit.RELU,
-    "sru": Unit.SRU,
-    "ssru": Unit.SSRU,
-}
+_MARIAN_CELLS = {unit.value: unit for unit in Unit if unit not in (Unit.GRU_BEFORE, Unit.SIGMOID)}
+_MARIAN_CELLS["gru-nematus"] = Unit.GRU
 
 
 def from_marian(values: object, source: str) -> ModelSettings:

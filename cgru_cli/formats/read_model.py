@@ -16,6 +16,7 @@ from .dialects import DESCRIPTIONS, convention, program, recognise, refuse_uncom
 from .model import Model, ModelSettings
 from .model_files import ModelFile, opened
 from .own_configuration import LARGEST_INERT
+from .sizes_from_arrays import NamedArray
 from .structure_from_arrays import candidates, compare, layout_of, structure_of
 
 
@@ -76,27 +77,27 @@ def interpret(file: ModelFile) -> Model:
     stored = smoothed(stored, settings, dialect)
     inert = _take_inert(path, stored, dialect)
     if own:
-        arrays, known = _named(path, stored, parameters(own.structure), dialect)
+        arrays = _named(path, stored, parameters(own.structure), dialect)
         structure, inert, origin = own.structure, inert | own.inert, dict(own.origin)
         settings.update(ModelSettings(**own.decoding))
     else:
         layout = layout_of(stored, settings, dialect)
-        arrays, known = _named(path, stored, candidates(stored, layout), dialect)
-        structure = structure_of(path, arrays, known, settings, layout, dialect)
+        arrays = _named(path, stored, candidates(stored, layout), dialect)
+        structure = structure_of(path, arrays, settings, layout, dialect)
         if dialect in MARIAN:
-            turned = [name for name, array in arrays.items() if array.turned]
+            turned = [name for name, (array, _) in arrays.items() if array.turned]
             origin = {"dialect": dialect.value, "transposed": turned} | origin
     if dialect is Dialect.NMTPY and structure.tied_output:
-        _add_missing_bias(arrays, known, structure)
+        _add_missing_bias(arrays, structure)
     # the checks, and the numbers themselves
     _check(path, arrays, structure, dialect)
     expected = {"float32", own.store if own else "float32"}
-    if rounded := {array.dtype.name for array in arrays.values()} - expected:
+    if rounded := {array.dtype.name for array, _ in arrays.values()} - expected:
         warn(f"{path}: {', '.join(sorted(rounded))} arrays are rounded to float32")
     numbers = {}
     for row in parameters(structure):
-        array = _finite(path, arrays[row.name])
-        numbers[row.name] = convention(known[row.name], dialect, structure, array)
+        stored_array, found = arrays[row.name]
+        numbers[row.name] = convention(found, dialect, structure, _finite(path, stored_array))
     if not own:
         compare(path, structure, settings, dialect)
     # the model
@@ -127,12 +128,11 @@ def _take_inert(
 
 def _named(
     path: Path, stored: Mapping[str, StoredArray], rows: Sequence[Parameter], dialect: Dialect
-) -> tuple[dict[str, StoredArray], dict[str, Parameter]]:
-    """Arrays and rows of the table by the Nematus name. Raises CgruError for unknown names."""
+) -> dict[str, NamedArray]:
+    """The arrays by the Nematus name. Raises CgruError for unknown names."""
     by_name = {p.names[dialect]: p for p in rows if dialect in p.names}
     transposed = {p.transposed[dialect]: p for p in rows if dialect in p.transposed}
-    arrays: dict[str, StoredArray] = {}
-    known: dict[str, Parameter] = {}
+    arrays: dict[str, NamedArray] = {}
     unknown = []
     for name, array in stored.items():
         parameter = by_name.get(name) or transposed.get(name)
@@ -145,29 +145,25 @@ def _named(
             array = array.transposed()
         if len(parameter.shape) == 1 and array.ndim == 2 and array.shape[0] == 1:
             array = array.only_row()  # Marian's rows
-        arrays[parameter.name] = array
-        known[parameter.name] = parameter
+        arrays[parameter.name] = NamedArray(array, parameter)
     if unknown:
         raise CgruError(
             f"{path}: {_listed(unknown)} unknown to {DESCRIPTIONS[dialect]}; "
             "refusing to compute a model without knowing all of it"
         )
-    return arrays, known
+    return arrays
 
 
-def _add_missing_bias(
-    arrays: dict[str, StoredArray], known: dict[str, Parameter], structure: Structure
-) -> None:
+def _add_missing_bias(arrays: dict[str, NamedArray], structure: Structure) -> None:
     """nmtpy's tied output layer has no bias: a bias of zeros computes the same."""
     for parameter in parameters(structure):
         if parameter.name not in arrays and Dialect.NMTPY not in parameter.names:
             zeros = np.zeros(parameter.size(structure), dtype=np.float32)
-            arrays[parameter.name] = StoredArray.of(parameter.name, zeros)
-            known[parameter.name] = parameter
+            arrays[parameter.name] = NamedArray(StoredArray.of(parameter.name, zeros), parameter)
 
 
 def _check(
-    path: Path, arrays: Mapping[str, StoredArray], structure: Structure, dialect: Dialect
+    path: Path, arrays: Mapping[str, NamedArray], structure: Structure, dialect: Dialect
 ) -> None:
     """Raise CgruError where an array is missing, left over, or of another shape or type."""
     rows = parameters(structure)
@@ -175,10 +171,10 @@ def _check(
         wanted = [f"{p.names.get(dialect, p.name)} {p.size(structure)}" for p in missing]
         count = f"{len(missing)} array{'' if len(missing) == 1 else 's'}"
         raise CgruError(f"{path}: missing {count}: expected {_first_four(wanted)}")
-    if extra := [arrays[name].name for name in set(arrays) - {p.name for p in rows}]:
+    if extra := [arrays[name].stored.name for name in set(arrays) - {p.name for p in rows}]:
         raise CgruError(f"{path}: {_listed(extra)} not part of the model found here")
     for parameter in rows:
-        array, expected = arrays[parameter.name], parameter.size(structure)
+        array, expected = arrays[parameter.name].stored, parameter.size(structure)
         if array.shape != expected:
             shapes = array.as_stored(expected), array.as_stored(array.shape)
             raise CgruError(f"{path}: {array.name}: expected {shapes[0]}, found {shapes[1]}")

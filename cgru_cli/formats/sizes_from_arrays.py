@@ -2,11 +2,19 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from ..errors import CgruError
 from ..parameters.parameter import Dialect, Parameter
 from ..parameters.structure import Structure
 from .array_files import StoredArray
+
+
+class NamedArray(NamedTuple):
+    """An array of a file, and its row in the table of names."""
+
+    stored: StoredArray
+    row: Parameter
 
 
 class Sizes:
@@ -15,15 +23,9 @@ class Sizes:
     and its correct shape.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        arrays: Mapping[str, StoredArray],
-        known: Mapping[str, Parameter],
-        named: Structure,
-    ):
+    def __init__(self, path: Path, arrays: Mapping[str, NamedArray], named: Structure):
         """named: the structure as far as the arrays' names show it, with sizes of 1."""
-        self._path, self._arrays, self._known = path, arrays, known
+        self._path, self._arrays = path, arrays
         readers = named.context
         self._factors = len(named.source_embeddings)
         self._wide = 1 + readers  # state and context side by side, in states
@@ -33,11 +35,11 @@ class Sizes:
             self._multiples["Es"] = ("Es0", 1)
         # letter -> size -> the arrays that have it, and at which axis
         self._votes: dict[str, dict[int, list[tuple[str, int]]]] = {}
-        for name, parameter in known.items():
-            shape = arrays[name].shape[-len(parameter.shape) :]  # a row may have one more axis
-            if len(shape) != len(parameter.shape) or _reads_levels_below(parameter):
+        for name, (array, row) in arrays.items():
+            shape = array.shape[-len(row.shape) :]  # a vector may have one more axis
+            if len(shape) != len(row.shape) or _reads_levels_below(row):
                 continue
-            for axis, (letter, size) in enumerate(zip(parameter.shape, shape, strict=True)):
+            for axis, (letter, size) in enumerate(zip(row.shape, shape, strict=True)):
                 base, times = self._multiples.get(letter, (letter, 1))
                 if size and size % times == 0:
                     votes = self._votes.setdefault(base, {})
@@ -71,9 +73,9 @@ class Sizes:
     def deep_context(self, state: int) -> bool:
         """Whether most high decoder levels read the context beside the level below."""
         rows = [
-            self._arrays[name].shape[0]
-            for name, parameter in self._known.items()
-            if _reads_levels_below(parameter) and self._arrays[name].ndim == 2
+            array.shape[0]
+            for array, row in self._arrays.values()
+            if _reads_levels_below(row) and array.ndim == 2
         ]
         wide = sum(abs(size - self._wide * state) < abs(size - state) for size in rows)
         return 2 * wide > len(rows)
@@ -85,8 +87,8 @@ class Sizes:
         width = self.get("Es")
         more = width - sum(self.get(f"Es{factor}") for factor in range(self._factors))
         if more:
-            tables = [name for name, p in self._known.items() if p.shape[0].startswith("Vs")]
-            wanted = (self._resized(t, 1, self._arrays[t].shape[1] + more) for t in tables)
+            tables = [n for n, (_, row) in self._arrays.items() if row.shape[0].startswith("Vs")]
+            wanted = (self._resized(t, 1, self._arrays[t].stored.shape[1] + more) for t in tables)
             raise CgruError(
                 f"{self._path}: {', '.join(map(self._shown, tables))}: the encoder reads {width} "
                 f"columns in all: expected {' or '.join(wanted)}"
@@ -100,26 +102,25 @@ class Sizes:
         shape = self.get("Vs0"), self.get("Es0")
         if shape == target:
             return
-        source = next(name for name, p in self._known.items() if p.shape[0] == "Vs0")
+        source = next(n for n, (_, row) in self._arrays.items() if row.shape[0] == "Vs0")
         missing = {Dialect.S2S: "decoder_Wemb"}.get(dialect, "Wemb_dec")
-        expected = f"{self._arrays[source].name} {target}"
+        expected = f"{self._arrays[source].stored.name} {target}"
         if shape[1] == target[1] and tied and "ff_logit_b" in self._arrays:
-            bias = self._arrays["ff_logit_b"]
-            expected += f", or {bias.name} ({shape[0]},)"
+            expected += f", or {self._arrays['ff_logit_b'].stored.name} ({shape[0]},)"
         raise CgruError(
             f"{self._path}: {self._shown(source)} is not of the shape of the target's embedding: "
             f"expected {expected}, or {missing} {target}, which is missing"
         )
 
     def _shown(self, name: str) -> str:
-        array = self._arrays[name]
+        array = self._arrays[name].stored
         return f"{array.name} {array.as_stored(array.shape)}"
 
     def _resized(self, name: str, axis: int, size: int) -> str:
         """An array with the shape that another size would give it."""
-        array, letter = self._arrays[name], self._known[name].shape[axis]
+        array, row = self._arrays[name]
         shape = list(array.shape)
-        shape[axis] = size * self._multiples.get(letter, (letter, 1))[1]
+        shape[axis] = size * self._multiples.get(row.shape[axis], ("", 1))[1]
         return f"{array.name} {array.as_stored(tuple(shape))}"
 
 

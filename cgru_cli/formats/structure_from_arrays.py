@@ -17,7 +17,7 @@ from ..parameters.parameter import MARIAN, Dialect, Parameter
 from ..parameters.structure import Activation, Bias, Encoder, Normalization, Structure, Type, Unit
 from .array_files import StoredArray
 from .model import ModelSettings
-from .sizes_from_arrays import Sizes
+from .sizes_from_arrays import NamedArray, Sizes
 
 
 def layout_of(stored: Mapping[str, StoredArray], settings: ModelSettings, dialect: Dialect) -> dict:
@@ -113,8 +113,7 @@ def _without_sizes(factors: int, **fields) -> Structure:
 
 def structure_of(
     path: Path,
-    arrays: Mapping[str, StoredArray],
-    known: Mapping[str, Parameter],
+    arrays: Mapping[str, NamedArray],
     settings: ModelSettings,
     layout: dict,
     dialect: Dialect,
@@ -123,16 +122,16 @@ def structure_of(
     but the sizes, which most arrays agree on. Raises CgruError where the arrays that would show a
     size are missing, or only two exist and differ.
     """
-    paths = [parameter.path for parameter in known.values()]
+    rows = [row for _, row in arrays.values()]
 
     def some(*endings: str) -> bool:
-        return any(path.endswith(endings) for path in paths)
+        return any(row.path.endswith(endings) for row in rows)
 
-    cells = [parameter.cell for parameter in known.values() if parameter.cell]
+    cells = [row.cell for row in rows if row.cell]
     encoder = [cell for cell in cells if cell.part == "encoder"]
     base = [cell for cell in cells if cell.part == "decoder" and cell.level == 1]
     high = [cell for cell in cells if cell.part == "decoder" and cell.level > 1]
-    factors = sum(parameter.shape[0].startswith("Vs") for parameter in known.values())
+    factors = sum(row.shape[0].startswith("Vs") for row in rows)
     declared = settings.structure
 
     if some("/gamma", "/gamma1", "/gamma2"):
@@ -158,7 +157,7 @@ def structure_of(
         old_dropout=declared.get("old_dropout"),
         **layout,
     )
-    sizes = Sizes(path, arrays, known, named)
+    sizes = Sizes(path, arrays, named)
     state, target_embedding = sizes.of("D", "the state"), sizes.of("E", "ff_logit_prev_W")
     source_rows = sizes.of("Vs0", "Wemb") if layout["type"].reads_source else 0
     # nmtpy's tied output layer has no bias that would show it
@@ -187,13 +186,13 @@ def structure_of(
         structure = dataclasses.replace(structure, encoder=Encoder.ALTERNATING)
     if problem := impossible(structure):
         raise CgruError(f"{path}: {problem}")
-    return dataclasses.replace(structure, bias=_bias(path, structure, known, settings, dialect))
+    return dataclasses.replace(structure, bias=_bias(path, structure, rows, settings, dialect))
 
 
 def _bias(
     path: Path,
     structure: Structure,
-    known: Mapping[str, Parameter],
+    rows: Sequence[Parameter],
     settings: ModelSettings,
     dialect: Dialect,
 ) -> Bias:
@@ -204,7 +203,7 @@ def _bias(
     if dialect in MARIAN:
         return Bias.THEANO
     if structure.encoder_transition > 1:
-        biases = [p.cell for p in known.values() if p.path.endswith(("/b", "/bx"))]
+        biases = [row.cell for row in rows if row.path.endswith(("/b", "/bx"))]
         if any(cell and cell.part == "encoder" and cell.transition for cell in biases):
             return Bias.THEANO
         if declared is Bias.THEANO:

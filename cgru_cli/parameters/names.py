@@ -28,12 +28,8 @@ TRAINING_SUFFIXES = ("/Adam", "/Adam_1", "/Adadelta", "/Adadelta_1", "/RMSProp",
 
 # The attention's second bias, which has no effect on the softmax over source positions. Files of
 # DL4MT and Nematus have it, and Marian recognises files of Nematus by it. Kept, not computed.
-INERT = {
-    Dialect.NEMATUS: "decoder_c_tt",
-    Dialect.AMUN: "decoder_c_tt",
-    Dialect.MARIAN_NEMATUS: "decoder_c_tt",
-    Dialect.NMTPY: "decoder_c_att",
-}
+INERT = same("decoder_c_tt", Dialect.AMUN, Dialect.MARIAN_NEMATUS)
+INERT[Dialect.NMTPY] = "decoder_c_att"
 
 
 def is_training_array(name: str) -> bool:
