@@ -14,27 +14,8 @@ Each throws an Error of one line. A signal that is aborted stops the work.
 
 from importlib.resources import files
 
-FILES = (
-    "index.html",
-    "page.js",
-    "kept.js",
-    "models.js",
-    "panes.js",
-    "sentence.js",
-    "source.js",
-    "translator.js",
-    "attention.js",
-    "documents.js",
-    "heatmap.js",
-    "text.js",
-    "element.js",
-    "page.css",
-    "heatmap.css",
-    "icon.svg",
-)
-
 
 def page_files() -> dict[str, bytes]:
     """The content of each file, by its name; they load nothing from other sites."""
     folder = files(__package__) / "page_files"
-    return {name: (folder / name).read_bytes() for name in FILES}
+    return {file.name: file.read_bytes() for file in folder.iterdir()}

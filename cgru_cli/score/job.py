@@ -88,7 +88,7 @@ def _with_models(
 ) -> None:
     """Score all pairs, then print them or rank the list with its new features."""
     options = plan.options
-    heatmaps = Heatmaps.of(
+    heatmaps = Heatmaps(
         options.heatmap, options.heatmap_lines, options.model, plan.files, (options.output,)
     )
     columns = [models] if plan.weights else [[loaded] for loaded in models]

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ..output.page import FILES, page_files
+from ..output.page import page_files
 
 TYPES = {
     ".html": "text/html",
@@ -15,7 +15,7 @@ TYPES = {
     ".svg": "image/svg+xml",
     ".js": "text/javascript",
 }
-PATHS = {"/" if name == "index.html" else f"/{name}": name for name in FILES}
+PATHS = {"/" if name == "index.html" else f"/{name}": name for name in page_files()}
 
 
 def routes() -> Iterator[Route]:

@@ -41,7 +41,7 @@ def _run(options: TranslateOptions) -> None:
         translate_document(options)
         return
     inputs, outputs = _check_files(options)
-    heatmaps = Heatmaps.of(options.heatmap, options.heatmap_lines, options.model, inputs, outputs)
+    heatmaps = Heatmaps(options.heatmap, options.heatmap_lines, options.model, inputs, outputs)
     with LineReader(*options.input) as reader:
         search = search_of(options)
         done = _skipped(reader, options, search.plan) if options.resume else 0

@@ -24,20 +24,29 @@ class Heatmaps:
     It is written even if the output's reader has gone (`| head`), but not after an error.
     """
 
-    def __init__(self, path: str | None, lines: str | None = None, title: str = "Attention"):
-        """lines: such as `1,3-5`; None: the first ones.
+    def __init__(
+        self,
+        path: str | None,
+        lines: str | None = None,
+        models: Sequence[str] = (),
+        inputs: Iterable[Source] = (),
+        outputs: Iterable[str | None] = (),
+    ):
+        """lines: such as `1,3-5`; None: the first ones. The models' names are the title.
 
-        Raises UsageError for an unknown suffix or invalid lines, CgruError if the file cannot be
-        written.
+        Raises UsageError for an unknown suffix, for invalid lines, and if the file is one of the
+        inputs or outputs; CgruError if it cannot be written.
         """
-        if lines is not None and path is None:
-            raise UsageError("--heatmap-lines needs --heatmap FILE")
-        self.path, self._title = path, title
+        self.path = path
         self._sentences: dict[int, Sentence] = {}
         self._seen = 0
         self._chosen: set[int] | None = None
         if path is None:
             return
+        check_distinct(inputs, path)
+        if os.path.realpath(path) in [os.path.realpath(other) for other in outputs if other]:
+            raise UsageError(f"{path}: --heatmap and another output name one file")
+        self._title = f"Attention of {', '.join(model_names(models))}"
         suffix = os.path.splitext(path)[1].lower()
         if suffix not in LIMITS:
             raise UsageError(f"--heatmap {path}: .html, .png or .svg is expected")
@@ -50,25 +59,6 @@ class Heatmaps:
             raise CgruError(f"{path}: cannot be written: no folder {folder}")
         if suffix != ".html":
             check_installed("--heatmap", ", or name a .html")
-
-    @classmethod
-    def of(
-        cls,
-        path: str | None,
-        lines: str | None,
-        models: Sequence[str],
-        inputs: Iterable[Source],
-        outputs: Iterable[str | None],
-    ) -> Self:
-        """Heat maps for `--heatmap` and `--heatmap-lines`, with the models' names as a title.
-
-        Raises UsageError also if the file is one of the inputs or outputs.
-        """
-        if path is not None:
-            check_distinct(inputs, path)
-            if os.path.realpath(path) in [os.path.realpath(other) for other in outputs if other]:
-                raise UsageError(f"{path}: --heatmap and another output name one file")
-        return cls(path, lines, f"Attention of {', '.join(model_names(models))}")
 
     @property
     def wanted(self) -> bool:

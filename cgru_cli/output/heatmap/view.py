@@ -74,7 +74,7 @@ class Sentence(NamedTuple):
 def model_names(paths: Sequence[str]) -> list[str]:
     """Names of views: file names, with as many folders as make them different."""
     parts = [Path(path).parts for path in paths]
-    for kept in range(1, max(map(len, parts)) + 1):
+    for kept in range(1, max(map(len, parts), default=0) + 1):
         names = ["/".join(part[-kept:]) for part in parts]
         if len(set(names)) == len(names):
             return names
