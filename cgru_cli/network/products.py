@@ -61,7 +61,7 @@ class Product:
 
 
 class Itself(NamedTuple):
-    """The input in the place of a product."""
+    """The input itself, in place of a product."""
 
     def __call__(self, x: tf.Tensor) -> list[tf.Tensor]:
         """x: (...,N), in float32."""

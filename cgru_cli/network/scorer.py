@@ -50,7 +50,9 @@ class TopWords:
             source, source_mask, target, mask = batch
             unrolled = unroll(network, source, source_mask, target)
             words = Words.of(mask)
-            return tf.nn.log_softmax(network.read_out(*words.rows(unrolled), words.sentence))
+            return tf.nn.log_softmax(
+                network.read_out(*words.rows(unrolled), sentence=words.sentence)
+            )
 
         return compiled(computed, *signature(network))
 
@@ -97,5 +99,5 @@ def score(
     """The tensors of `Scores`; the readout skips padding."""
     unrolled = unroll(network, source, source_mask, target)
     words = Words.of(mask)
-    logits = network.read_out(*words.rows(unrolled), words.sentence)
+    logits = network.read_out(*words.rows(unrolled), sentence=words.sentence)
     return words.put_back(-word_costs(logits, words.taken(target)), mask), unrolled.alignment()

@@ -115,7 +115,7 @@ class GradientProbe:
         nudges = zeros(model.structure, batch)
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch((values, nudges))
-            network = NudgedNetwork(model.structure, arrays, model.compute_dtype, masks, nudges)
+            network = NudgedNetwork(nudges, model.structure, arrays, model.compute_dtype, masks)
             cost = scale * self.step.objective.cost(network, batch)
         d_arrays, d_states = tape.gradient(cost, (values, nudges), unconnected_gradients="zero")
         flat = {name: tf.reshape(tf.convert_to_tensor(d), [-1]) for name, d in d_arrays.items()}
@@ -149,26 +149,20 @@ class NudgedNetwork(Network):
     It is not packed: each position has its own nudges.
     """
 
-    def __init__(
-        self,
-        structure: Structure,
-        arrays: Mapping,
-        dtype: str,
-        masks: Mapping[str, tf.Tensor],
-        nudges: Mapping[str, tf.Tensor],
-    ):
-        super().__init__(structure, arrays, dtype, masks)
+    def __init__(self, nudges: Mapping[str, tf.Tensor], *network: Any):
+        """network: the arguments of `Network`."""
+        super().__init__(*network)
 
         def nudge(place: str, unit: Unit) -> UnitState:
             return tuple(nudges[f"{place}.{array}"] for array in ARRAYS[: width_of_state(unit)])
 
-        s = structure
+        s = self.structure
         self.nudges: States = tuple(
             nudge(f"decoder.{level}", s.decoder_unit) for level in s.decoder_levels()
         )
         if self.nudges:
             self.decoder = _NudgedDecoder(self.decoder)
-        for level in range(1, 1 + len(self.encoder.levels)):
+        for level in s.encoder_levels():
             for direction in s.directions(level):
                 place = f"encoder.{level}.{direction}"
                 self.encoder.nudges[level, direction] = nudge(place, s.encoder_unit)

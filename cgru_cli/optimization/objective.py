@@ -127,7 +127,7 @@ class TargetWords(NamedTuple):
             target = tf.concat([target[..., None], examples.teacher_words], axis=-1)
         if network.packed:
             words = Words.of(mask)
-            logits = read_out(*words.rows(unrolled), words.sentence)
+            logits = read_out(*words.rows(unrolled), sentence=words.sentence)
             take, sentence = words.taken, words.sentence
         else:
             logits = read_out(*unrolled)

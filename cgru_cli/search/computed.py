@@ -52,18 +52,14 @@ def take_over(model: Model, precision: str = "float32", threads: int | None = No
 
 def stepper(models: Sequence[Computed], weights: Sequence[float]) -> Stepper:
     """The ensemble that a search steps; its models share the target vocabulary."""
-    first = models[0]
-    if isinstance(first, OnnxModel) and len(models) == 1 and weights[0] == 1:
-        return first
     networks = [model for model in models if not isinstance(model, OnnxModel)]
-    if not networks:
-        return MixedEnsemble([m for m in models if isinstance(m, OnnxModel)], weights)
-    from .ensemble import Ensemble
+    if networks:
+        from .ensemble import Ensemble
 
-    if len(networks) == len(models):
-        return Ensemble(networks, weights)
+        if len(networks) == len(models):
+            return Ensemble(networks, weights)
     parts = [m if isinstance(m, OnnxModel) else Ensemble([m], [1.0]) for m in models]
-    return MixedEnsemble(parts, weights)
+    return parts[0] if len(parts) == 1 and weights[0] == 1 else MixedEnsemble(parts, weights)
 
 
 def scorer(model: Computed, *, with_alignment: bool) -> Scorer | OnnxScorer:

@@ -95,17 +95,12 @@ class LabelReadout:
         self.crf = layers.structure.crf
 
     def __call__(
-        self,
-        recurrence: Recurrence,
-        _previous: tuple = (),
-        _words: tuple = (),
-        sentence: tf.Tensor | None = None,
-        columns: None = None,
+        self, recurrence: Recurrence, *_unread: Any, sentence: tf.Tensor | None = None, **_none: Any
     ) -> tf.Tensor:
         """Logits (R,V) float32: -inf for EOS and UNK, or after the last label for all but EOS.
 
-        sentence: (R,), the sentence of each row, for dropout, unless a row is a sentence. columns:
-        ignored, as labels have no shortlist.
+        sentence: (R,), the sentence of each row, for dropout, unless a row is a sentence. Other
+        arguments of `Readout` are ignored: labels read no previous word and have no shortlist.
         """
         labels = self.labels(recurrence, sentence=sentence)
         edges = [[0, 0]] * (labels.shape.rank - 1) + [[FIRST_LABEL, 0]]
@@ -114,11 +109,7 @@ class LabelReadout:
         return tf.where(tf.expand_dims(recurrence.ended, -1) > 0, eos, logits)
 
     def labels(
-        self,
-        recurrence: Recurrence,
-        _previous: tuple = (),
-        _words: tuple = (),
-        sentence: tf.Tensor | None = None,
+        self, recurrence: Recurrence, *_unread: Any, sentence: tf.Tensor | None = None
     ) -> tf.Tensor:
         """Logits of the labels only, (R,L) float32, whether or not the sentence has ended."""
         if self.crf:

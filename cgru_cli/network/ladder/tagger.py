@@ -1,6 +1,6 @@
 """Tagger: aligned many to many, a tag for each word of the source (cs224n).
 
-Every annotation is read out by itself, y_t = g(V [h_t ; h'_t] + c):
+Every annotation is read out independently, y_t = g(V [h_t ; h'_t] + c):
 
     p(y_t | x) = softmax(h_t W_o + b_o)
 
