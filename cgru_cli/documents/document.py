@@ -28,7 +28,7 @@ class Document(ABC):
 
 
 class TextDocument(Document):
-    """A document whose segments are replaced in its text; everything else is kept to the byte."""
+    """A document whose segments are replaced in its text; all other bytes stay the same."""
 
     def __init__(self, content: bytes):
         """Raises CgruError if the content is not UTF-8."""
@@ -47,7 +47,7 @@ class TextDocument(Document):
             self._spans.append((start, end))
 
     def fitted(self, translation: str, _segment: str) -> str:
-        """A translation as it stands in the text."""
+        """A translation in the form that the text needs."""
         return translation
 
     def written(self, translations: Sequence[str]) -> bytes:

@@ -41,7 +41,7 @@ def tokens(translation: str) -> Iterator[Token]:
 
 
 def escaped(text: str) -> str:
-    """A text as it stands in a segment."""
+    """A text with its special characters escaped, as in a segment."""
     return html.escape(text, quote=False)
 
 
@@ -101,7 +101,7 @@ class MarkedText:
 
 
 def pairs(tags: Iterable[tuple[str, bool]]) -> dict[int, int]:
-    """The place of the opening tag for that of each closing one.
+    """Matching tags: from the place of each closing tag to that of its opening tag.
 
     tags: names ("" for other marks), and whether they open.
     """

@@ -30,7 +30,7 @@ class Markdown(TextDocument):
         starts.append(len(self.text) + 1)
         lines, place = (0, 0), 0
         for token in parser.parse(self.text[begin:].removeprefix("\ufeff")):
-            lines = token.map or lines  # a cell has those of its row
+            lines = token.map or lines  # a cell of a table has the lines of its row
             if token.type == "inline":
                 place = max(place, starts[lines[0]])
                 for span in self._found(token.content, starts[lines[0] : lines[1] + 1], place):

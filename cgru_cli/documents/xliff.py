@@ -43,7 +43,9 @@ class Xliff(Document):
         for (source, marked), translation in zip(self._units, translations, strict=True):
             target = source.getparent().find("{*}target")
             if target is None:
-                target = etree().SubElement(source.getparent(), _named(source, "target"))
+                target = etree().SubElement(
+                    source.getparent(), source.tag.removesuffix("source") + "target"
+                )
                 target.tail = source.tail
                 source.addnext(target)
             names = "".join(
@@ -58,11 +60,6 @@ class Xliff(Document):
             elif source.getparent().get("state"):
                 source.getparent().set("state", "translated")
         return serialised(self._tree)
-
-
-def _named(element: Any, name: str) -> str:
-    space = etree().QName(element).namespace
-    return f"{{{space}}}{name}" if space else name
 
 
 def _inner(element: Any) -> str:

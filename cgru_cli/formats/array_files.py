@@ -35,8 +35,8 @@ _NOT_READ = "cannot be read; is the file complete?"
 class StoredArray:
     """An array of a file, whose content is read on demand.
 
-    name: the one in the file; shape: that of the array that `read` returns; turned: whether this is
-    the transpose of the stored array.
+    name: in the file; shape: of the array that `read` returns; turned: whether this is the
+    transpose of the stored array.
     """
 
     name: str

@@ -20,7 +20,7 @@ def read_table(content: bytes) -> dict[str, bytes]:
     """Messages by name. Raises ValueError or IndexError for a damaged table."""
     footer = content[-_FOOTER:]
     if len(content) < _FOOTER or not footer.endswith(_MAGIC):
-        raise ValueError("its end is not that of a table")
+        raise ValueError("it does not end like a table")
     _, _, place = _handle(footer, 0)  # of filters
     start, size, _ = _handle(footer, place)
     found: dict[str, bytes] = {}

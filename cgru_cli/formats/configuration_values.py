@@ -88,7 +88,7 @@ _OTHER_KEYS: dict[Any, str] = {
 
 
 def _kinds() -> dict[str, Any]:
-    """The type of the values of every key: that of the field of Structure, or the one above."""
+    """The type of each key's values: that of its field of Structure, or of `_OTHER_KEYS`."""
     fields = get_type_hints(Structure, include_extras=True)
     kinds = {
         key: fields[name]

@@ -250,9 +250,8 @@ def loaded_models(
     models: ModelSource | Sequence[ModelSource], vocabularies: Sequence[str], runtime: str
 ) -> list[LoadedModel]:
     """Models from files, and copies of models in memory, which may release their arrays."""
-    one = isinstance(models, str | os.PathLike | LoadedModel)
-    given: Any = [models] if one else models
     kinds = str | os.PathLike | LoadedModel
+    given: Any = [models] if isinstance(models, kinds) else models
     if not isinstance(given, list | tuple) or not all(isinstance(one, kinds) for one in given):
         raise UsageError("models: a path, a model of load_model, or a list of these is expected")
     if not given:

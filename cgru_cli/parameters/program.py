@@ -12,7 +12,7 @@ from typing import Literal
 
 
 class Program(StrEnum):
-    """The programs whose models, scripts and outputs cgru knows.
+    """The programs whose models, scripts and outputs cgru supports.
 
     The array names of one program are a dialect (`parameters.parameter.Dialect`); some programs
     have several. `PROGRAMS` has the defaults, `output.layouts` the layouts of output.

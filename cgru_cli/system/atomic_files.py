@@ -119,7 +119,7 @@ def mark_of(whole: Path) -> Path:
 
 def _change(pending: list[_Change], mark: Path) -> None:
     """Make the changes in turn; if one fails, undo the others."""
-    before: dict[Path, Path | None] = {}  # second names of the old files; None: there was none
+    before: dict[Path, Path | None] = {}  # links to the old files; None: no file
     done: list[Path] = []
     marked = False
     try:

@@ -20,7 +20,7 @@ class LineWriter:
     """
 
     def __init__(self, output: Source = None, *, append: bool = False):
-        """append: write after what the file has."""
+        """append: keep the file's content, and write after it."""
         path = path_of(output)
         self._owned = path is not None
         self._gzip = None
@@ -81,7 +81,7 @@ class LineWriter:
                 if self._gzip is not None:
                     self._write(self._gzip.flush())
             finally:
-                with writing(self.name):  # a full quota on NFS shows only here
+                with writing(self.name):  # NFS reports a full quota only here
                     os.close(self._fd)
         except (CgruError, OutputClosed):
             if not failed:

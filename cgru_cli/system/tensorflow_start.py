@@ -39,8 +39,8 @@ def start(
 ) -> None:
     """Import and configure TensorFlow for a command, which has the process to itself.
 
-    compilation_cache: keep what XLA compiles for later processes. The others: see `configure`,
-    which also raises the same errors.
+    compilation_cache: keep XLA's compiled code for later processes. `configure` explains the other
+    arguments, and the errors raised.
     """
     _check_addresses()
     if compilation_cache:
@@ -128,7 +128,7 @@ def check_process() -> None:
 
 @contextlib.contextmanager
 def quick_import() -> Iterator[None]:
-    """Around the import of TensorFlow in a process of cgru's own: skip what it does not need.
+    """Inside the block, in a process that runs only cgru, TensorFlow is imported quickly.
 
     The packages in `UNUSED` are hidden, and Python never searches the third of a million new
     objects for garbage: 1.0 s of CPU time of the start (see `UNUSED`).

@@ -34,7 +34,7 @@ def in_order(
     window_sizes: Iterator[int],
     compute: Callable[[list[Item], int], Iterator[tuple[int, Result]]],
 ) -> Iterator[Result]:
-    """The results of items, in their order, as they get ready.
+    """The results of items, in their order, as they become ready.
 
     compute: from the items of a window and the number of the first to numbers and results.
     """

@@ -38,7 +38,7 @@ class PipelineSettings:
 
     pieces: whether the text holds sub-words, or words that the model's `.spm` splits. factors: of a
     source word, counting the word itself; with more than 1 the source is tokenised already. copy:
-    the patterns of spans that stand as placeholders in the text (see `copying`).
+    the patterns of the spans that are placeholders in the text (see `copying`).
     """
 
     languages: tuple[str, str] = ("", "")

@@ -94,7 +94,7 @@ class SourceLines:
 
     tokenize: splits a prepared line; longest: words that a line may have; counted: for models that
     need every word of a line, the number of words that these pieces make up; tokenisation: watches
-    the text as it is given.
+    the unprepared text.
     """
 
     tokenize: Callable[[str], list[str]]

@@ -26,13 +26,11 @@ def replace_unknown(
     still fits. (Luong et al. 2015, "Addressing the Rare Word Problem", section 3.3, with attention
     as alignment like Jean et al. 2015.)
     """
-    replaced = list(tokens)
     # A source cut at the length limit has more words than columns.
-    words = min(len(source), alignment.shape[1] - 1) if alignment is not None else 0
-    if words < 1:
-        return replaced
-    for t, token in enumerate(replaced):
-        if token in unknown:
+    words = min(len(source), alignment.shape[1] - 1)
+    replaced = list(tokens)
+    for t, token in enumerate(tokens):
+        if words and token in unknown:
             word = source[int(np.argmax(alignment[t, :words]))]
             replaced[t] = lexicon.get(word, word) if lexicon else word
     return replaced

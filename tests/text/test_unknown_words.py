@@ -48,7 +48,7 @@ def test_a_source_cut_at_the_length_limit_has_fewer_columns():
 
 def test_an_empty_source_leaves_unknown_words_as_they_are():
     assert replace_unknown(["UNK"], np.ones((2, 1), np.float32), [], UNKNOWN) == ["UNK"]
-    assert replace_unknown([], None, [], UNKNOWN) == []
+    assert replace_unknown([], np.ones((1, 1), np.float32), [], UNKNOWN) == []
 
 
 @given(st.lists(st.sampled_from(["UNK", "x", "y@@"])), st.integers(1, 6), st.data())
