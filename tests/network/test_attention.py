@@ -9,17 +9,23 @@ import tensorflow as tf
 from cgru_cli.network import attention
 
 
-@pytest.mark.parametrize("tile", [1, 5 * 7 * 3, 2**21])  # a row, three rows, all of them at once
-def test_energies_of_a_search_are_those_of_each_row(tile, monkeypatch):
+@pytest.mark.parametrize(
+    ("tile", "skipped"),  # a row, three rows, all of them at once; words of padding
+    [(1, 16), (5 * 7 * 3, 10), (2**21, 0)],
+)
+def test_energies_of_a_search_are_those_of_each_row(tile, skipped, monkeypatch):
     monkeypatch.setattr(attention, "TILE", tile)
     generator = np.random.default_rng(1)
     projected = generator.normal(size=(4, 5, 7)).astype(np.float32)  # sentences, words, width
-    sentence = np.array([0, 0, 1, 3, 3, 3, 3, 3])
+    sentence = np.array([0, 0, 1, 3, 3, 3, 3, 3], np.int32)
     query = generator.normal(size=(8, 7)).astype(np.float32)
     v = generator.normal(size=(7, 1)).astype(np.float32)
-    energies = tf.function(attention.energies_in_tiles)(projected, query, v, sentence)
+    mask = (np.arange(5) < np.array([[2], [5], [1], [3]])).astype(np.float32)
+    energies = tf.function(attention.energies_in_tiles)(projected, query, v, sentence, mask).numpy()
     expected = [np.tanh(projected[n] + q) @ v[:, 0] for n, q in zip(sentence, query, strict=True)]
-    np.testing.assert_allclose(energies, expected, rtol=1e-5, atol=1e-5)
+    real = mask[sentence] > 0
+    np.testing.assert_allclose(energies[real], np.array(expected)[real], rtol=1e-5, atol=1e-5)
+    assert np.isneginf(energies).sum() == skipped
 
 
 def test_weights_are_zero_at_padding():
