@@ -104,22 +104,29 @@ class Markup:
         closing: dict[int, int] = {}
         literal: set[int] = set()
         opened: list[tuple[str, int]] = []  # keys and numbers of matches; tags have < before them
+        places: dict[str, list[int]] = {}  # in `opened`, by key; of all tags by "<"
         for number, match in enumerate(self._matches):
             found = match.groupdict()
             key, opens, closes = self._role(match, found)
-            tags = [place for place, (other, _) in enumerate(opened) if other[0] == "<"]
-            first = (
-                0 if key[:1] == "<" else (tags[-1] if tags else 0)
-            )  # only tags can close across tags
-            keys = [other for other, _ in opened]
-            if closes and key in keys[first:]:
-                place = len(keys) - 1 - keys[::-1].index(key)
+            is_tag = key[:1] == "<"
+            tags, mine = places.setdefault("<", []), places.setdefault(key, [])
+            # only tags can close across tags
+            if closes and mine and (is_tag or not tags or mine[-1] > tags[-1]):
+                place = mine[-1]
                 closing[opened[place][1]] = number
-                literal |= {one for other, one in opened[place + 1 :] if other[0] != "<"}
-                del opened[place:]
+                while len(opened) > place:
+                    other, one = opened.pop()
+                    places[other].pop()
+                    if other[0] == "<":
+                        tags.pop()
+                    elif len(opened) > place:
+                        literal.add(one)
             elif opens:
+                mine.append(len(opened))
+                if is_tag:
+                    tags.append(len(opened))
                 opened.append((key, number))
-            elif key and key[0] != "<":
+            elif key and not is_tag:
                 literal.add(number)
         return closing, literal | {one for key, one in opened if key[0] != "<"}
 
@@ -147,7 +154,7 @@ class Markup:
         return self._line[start - 1 : start] or " ", self._line[end : end + 1] or " "
 
     def _tree(self) -> Element:
-        stack, place = [Element("")], 0
+        stack, place, closes = [Element("")], 0, {*self._closing.values()}
         for number, match in enumerate(self._matches):
             self.plain += html.unescape(self._line[place : match.start()])
             place, found = match.end(), match.groupdict()
@@ -155,7 +162,7 @@ class Markup:
             one = Element(match[0], start=len(self.plain), around=(before, after))
             inside = found.get("inside") or found.get("ticked_inside")
             copied = self._copies_code and found.get("ticked")
-            if number in self._closing.values():
+            if number in closes:
                 while stack[-1].closed_by != number:
                     stack.pop().end = len(self.plain)
                 stack[-1].around = (stack[-1].around[0], after)

@@ -121,3 +121,35 @@ def test_random_nestings_stay_well_formed(seed):
         tags = Tags(output)
         assert tags.nested and not tags.open
         assert sorted(tags.tags) == sorted(Tags(line).tags)
+
+
+class Counted(str):
+    """A key of marks that counts how often one is compared or looked at."""
+
+    count = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        Counted.count += 1
+        return str.__eq__(self, other)
+
+    def __getitem__(self, place):
+        Counted.count += 1
+        return str.__getitem__(self, place)
+
+
+@pytest.mark.parametrize("line", ["<b>", "<b>a</b>", "[", "*a ", "<b>*a</b>"])
+def test_pairing_marks_takes_linear_time(line, monkeypatch):
+    role = Markup._role
+
+    def counted(self, match, found):
+        key, *more = role(self, match, found)
+        return (Counted(key), *more)
+
+    monkeypatch.setattr(Markup, "_role", counted)
+    counts = []
+    for times in (100, 200):
+        Counted.count = 0
+        Markup(line * times, "markdown")
+        counts.append(Counted.count)
+    assert 0 < counts[1] <= 2.2 * counts[0]
