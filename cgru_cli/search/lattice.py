@@ -18,6 +18,8 @@ from .output_words import Narrow, OutputWords
 # Finished sentences leave the memory once less than this share of it is in use, because removing
 # them copies the rest.
 COMPACT_BELOW = 0.75
+# Encoding a batch in two parts costs as much as this many words of padding.
+LEAST_SAVED = 100
 
 
 class Chosen(NamedTuple):
@@ -173,7 +175,18 @@ class Stepper(ABC):
         words: see `Lattice`.
         """
         lengths = np.array([np.asarray(mask).sum(axis=1) for _, mask in sources], np.int32)
-        return Lattice(self, *self.encode(sources), lengths, words)
+        count = first_part(lengths.max(axis=0))
+        lattices = []
+        for part in (slice(count), slice(count, None)):
+            own = lengths[:, part]
+            if own.size:
+                some = [
+                    (ids[part, :longest], mask[part, :longest])
+                    for (ids, mask), longest in zip(sources, own.max(axis=1), strict=True)
+                ]
+                allowed = words[part] if len(words) > 1 else words
+                lattices.append(Lattice(self, *self.encode(some), own, allowed))
+        return lattices[0].join(lattices[1]) if lattices[1:] else lattices[0]
 
     @abstractmethod
     def encode(
@@ -208,6 +221,17 @@ class Stepper(ABC):
     @abstractmethod
     def append(self, first: Any, second: Any) -> Any:
         """Join the states and memories of two searches; the second's rows follow the first's."""
+
+
+def first_part(lengths: np.ndarray) -> int:
+    """The number of sentences to encode before the others, so that these are padded less.
+
+    lengths: (B,) int, words of the sources. All are encoded together if a cut saves little.
+    """
+    longest = np.maximum.accumulate(lengths)
+    saved = np.arange(len(lengths)) * (longest[-1] - np.append(0, longest[:-1]))
+    best = int(saved.argmax())
+    return best if saved[best] >= LEAST_SAVED else len(lengths)
 
 
 def _places(asked: Asked, vocabulary: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import CgruError
 from ..options.serve import ServeOptions
 from ..score.pairs.ensemble_scorer import ScoredPair
+from ..system.garbage import keep_all
 from ..system.terminal import tell
 from ..translate.phrases import PhraseError
 from ..translate.results import Translation
@@ -47,6 +48,8 @@ class Service:
 
             def done(_number: int, _outcome: Outcome, name: str = name) -> None:
                 left.discard(name)
+                if not left:
+                    keep_all()  # the models, and their compiled steps
                 self.ready = not left
 
             text = "a" if model.reads_source else ""

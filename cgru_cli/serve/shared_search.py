@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LASTS = 4096  # lines of a search before a new one starts, because bookkeeping grows with each line
 LASTS_IN_A_CROWD = 256  # the same while other kinds wait for this one to end
-STEPS_BETWEEN = 6  # steps before a few lines join again
+STEPS_BETWEEN = 9  # steps before a few lines join again
 
 
 class _Begun(NamedTuple):
@@ -106,6 +106,7 @@ class SharedSearch:
         lines = list(self._joining(self._room()))
         if not lines:
             return False
+        lines.sort(key=lambda begun: begun.length)  # to skip padding
         for begun in lines:
             self.live[self._begun] = begun
             self._begun += 1
@@ -136,7 +137,7 @@ class SharedSearch:
         if not live or waiting + bool(self._held) > most - live:
             return most if 2 * live <= most else 0
         overdue = overdue or bool(self._held)
-        joins = 4 * waiting >= live or (overdue and self._steps >= STEPS_BETWEEN)
+        joins = waiting >= live or (overdue and self._steps >= STEPS_BETWEEN)
         return most - live if joins else 0
 
     def _joining(self, room: int) -> Iterator[_Begun]:

@@ -17,6 +17,17 @@ def collected_by_hand() -> Iterator[None]:
             gc.enable()
 
 
+def keep_all() -> None:
+    """Collect garbage, and never search the objects that are left again: they stay in use.
+
+    A collection takes as long as there are objects to search. Does nothing if Python collects by
+    itself.
+    """
+    if not gc.isenabled():
+        gc.collect()
+        gc.freeze()
+
+
 def collect_due() -> None:
     """Collect garbage if it is due; do nothing if Python collects by itself."""
     if gc.isenabled():

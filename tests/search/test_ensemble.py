@@ -7,6 +7,7 @@ from cases import random_arrays, tiny
 from models import pad_source
 
 from cgru_cli.network.network import Network
+from cgru_cli.search import lattice
 from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.top_k import top_k
 
@@ -34,6 +35,27 @@ def lattice_of(*networks, weights=None):
     ids, mask = pad_source(sources)
     a_decoder = Ensemble(networks, weights or [1.0] * len(networks))
     return a_decoder.begin([(ids, mask)] * len(networks)), sources
+
+
+def test_short_sentences_are_encoded_apart_if_that_saves_padding(monkeypatch):
+    structure = tiny()
+    ensemble = Ensemble([Network(structure, random_arrays(structure, 1))], [1.0])
+    encode, shapes = ensemble.encode, []
+
+    def encoding(sources):
+        shapes.append(sources[0][1].shape)
+        return encode(sources)
+
+    monkeypatch.setattr(ensemble, "encode", encoding)
+    source = pad_source([[], [(4,)], [(5,), (6,)], [(1,)] * 9])
+    given = rows(0, 1, 2, 3), rows(0, 1, 2, 3), rows(-1, -1, -1, -1), 6, True
+    together = ensemble.begin([source]).expand(*given)
+    assert shapes == [(4, 10)]
+    monkeypatch.setattr(lattice, "LEAST_SAVED", 21)
+    apart = ensemble.begin([source]).expand(*given)
+    assert shapes[1:] == [(3, 3), (1, 10)]  # 21 words of padding less
+    for one, other in zip(apart, together, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
 
 
 def rows(*values):

@@ -104,6 +104,23 @@ def test_lines_join_a_running_search(model, monkeypatch):
     assert searching.together[:2] == [2, 3]
 
 
+def test_lines_wait_until_they_are_as_many_as_those_in_the_search(model, monkeypatch):
+    monkeypatch.setattr(shared_search, "STEPS_BETWEEN", 1000)
+    searching = Searching(model)
+    searching.submit("a", "a b", "a b c d", "f f a b d")
+    begin = searching.search._line_search.begin
+
+    def begun(lines):
+        if len(searching.together) == 1:
+            searching.submit("c", "d", "c d")
+        return begin(lines)
+
+    monkeypatch.setattr(searching.search._line_search, "begin", begun)
+    assert len(searching.finish()) == 7
+    assert searching.together[0] == 4
+    assert searching.together[1] <= 6  # three of them, and at most three of the first four
+
+
 def test_only_lines_that_fit_into_the_memory_join(model, monkeypatch):
     searching = Searching(model)
     monkeypatch.setattr(searching.search, "_max_tokens", 9)

@@ -5,7 +5,7 @@ import weakref
 
 import pytest
 
-from cgru_cli.system.garbage import collect_due, collected_by_hand
+from cgru_cli.system.garbage import collect_due, collected_by_hand, keep_all
 
 
 @pytest.fixture(autouse=True)
@@ -57,3 +57,18 @@ def test_nothing_is_collected_if_python_collects_by_itself():
     before = sum(generation["collections"] for generation in gc.get_stats())
     collect_due()
     assert sum(generation["collections"] for generation in gc.get_stats()) - before <= 1
+
+
+def is_searched(searched):
+    return any(one is searched for one in gc.get_objects())
+
+
+def test_kept_objects_are_searched_no_more():
+    kept = Node()
+    keep_all()
+    assert is_searched(kept)  # Python collects by itself
+    with collected_by_hand():
+        (dropped,) = many(1)
+        keep_all()
+        assert not dropped() and not is_searched(kept)
+    gc.unfreeze()
