@@ -166,7 +166,7 @@ def read_bytes(
     with reading(path):
         data = _read_up_to(path, limit, once=once)
     if len(data) > limit:
-        raise CgruError(f"{path}: more than {limit} bytes, too large for {what}")
+        raise CgruError(f"{path}: more than {limit} bytes, which is too large ({what} expected)")
     return data
 
 
