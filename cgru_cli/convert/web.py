@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import CgruError, reading, writing
+from ..errors import CgruError, note, reading, writing
 from ..formats.loaded_model import LoadedModel
 from ..options.translate import TranslateOptions
 from ..output.page import page_files
@@ -96,6 +96,7 @@ def _library(folder: str | None) -> dict[str, bytes]:
                 found[name] = Path(folder, name).read_bytes()
         return found
     with tempfile.TemporaryDirectory() as place:
+        note(f"npm downloads {PACKAGE}")
         command = ["npm", "install", "--silent", "--ignore-scripts", "--no-save"]
         try:
             subprocess.run(  # noqa: S603 - a fixed command

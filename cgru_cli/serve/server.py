@@ -34,7 +34,7 @@ class Server(uvicorn.Server):
             self.force_exit = self.should_exit = True
             return
         self._service.draining = True
-        tell(f"stopping: {self._service.active} open requests are answered first")
+        tell(f"stopping after the open requests: {self._service.active}")
 
     async def on_tick(self, counter: int) -> bool:
         """Called ten times a second; returns whether to stop."""

@@ -379,6 +379,7 @@ def test_files_in_the_way_and_missing_files(tmp_path, monkeypatch):
     result = convert(EXAMPLE, tmp_path / "x", "--to", "web")
     assert result.exit_code == 1 and "npm cannot install onnxruntime-web@" in result.stderr
     assert "--runtime-files names a folder" in result.stderr
+    assert result.stderr.startswith("cgru: note: npm downloads onnxruntime-web@")
     result = convert(EXAMPLE, tmp_path / "x.npz", "--runtime-files", tmp_path)
     assert result.exit_code == 2 and "--runtime-files requires --to web" in result.stderr
     result = convert(EXAMPLE, tmp_path / "x", "--to", "web", "--verify")
