@@ -149,7 +149,7 @@ def served_models(options: ServeOptions) -> dict[str, ServedModel]:
     models: dict[str, ServedModel] = {}
     for word in options.model:
         if not _is_named(word):
-            raise UsageError("-m: give every model a name (NAME=FILE), or give none")
+            raise UsageError("-m: give each model a name (NAME=FILE), or give none")
         name, _, files = word.partition("=")
         if not name or not name.isprintable() or name in models:
             raise UsageError(f"-m {name}={files}: each model needs a name of its own")
