@@ -1,66 +1,61 @@
 """The OpenAPI 3.1 document of the JSON protocols, derived from the types in `messages`."""
 
-import copy
 from typing import Any
 
 from msgspec.json import schema_components
 
 from .. import __version__
 from . import messages as m
+from .admission import WITHOUT_PASSWORD
 from .problems import CODES, ErrorAnswer, Problem
 
 Schema = dict[str, Any]
-
-# Name of the operation, path, summary, type of the request (None: GET), type of the answer; a
-# tuple: one of its types.
-_OPERATIONS: list[tuple[str, str, str, Any, Any]] = [
-    ("translate", "/v1/translate", "Translate lines", m.TranslateRequest, m.TranslateAnswer),
-    (
-        "suggestAlternatives",
-        "/v1/alternatives",
-        "Suggest other words",
-        m.AlternativesRequest,
-        m.AlternativesAnswer,
-    ),
-    ("score", "/v1/score", "Score translations", m.ScoreRequest, m.ScoreAnswer),
-    ("listModels", "/v1/models", "List models and limits", None, m.ModelsAnswer),
-    (
-        "translateAsOldServers",
-        "/translate",
-        "Translate by Nematus' protocol (segments), or LibreTranslate's (q)",
-        (m.NematusRequest, m.LibreRequest),
-        (m.NematusAnswer, m.LibreAnswer),
-    ),
-    (
-        "listLanguages",
-        "/languages",
-        "Languages by LibreTranslate's protocol",
-        None,
-        list[m.LibreLanguage],
-    ),
-    ("showStatus", "/status", "Status by Nematus' protocol", None, m.NematusStatus),
-]
-_TEXT: Schema = {"type": "string"}
-_FILE: Schema = {
-    "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+_FILE = bytes  # stands for a file, which is not JSON
+_DOCUMENT = "/v1/documents/{number}"
+_PARAMETERS = {
+    "/v1/documents": [
+        {"name": "name", "in": "query", "required": True}
+        | {"schema": {"type": "string", "minLength": 1}}
+        | {"description": "name of the file, whose ending is its format"},
+        {"name": "model", "in": "query", "schema": {"type": "string"}},
+    ],
+    _DOCUMENT: [{"name": "number", "in": "path", "required": True, "schema": {"type": "string"}}],
 }
-_NUMBER = {"name": "number", "in": "path", "required": True, "schema": _TEXT}
-_DOCUMENT = [
-    {"name": "name", "in": "query", "required": True, "schema": _TEXT | {"minLength": 1}}
-    | {"description": "name of the file, whose ending is its format"},
-    {"name": "model", "in": "query", "schema": _TEXT},
+_OLD_REQUESTS, _OLD_ANSWERS = (m.NematusRequest, m.LibreRequest), (m.NematusAnswer, m.LibreAnswer)
+_PROGRESS = {202: m.DocumentProgress}
+
+# Method, path, summary (of which the name is made), type of the request, types of answers by
+# status; a tuple: one of its types.
+_OPERATIONS: list[tuple[str, str, str, Any, dict[int, Any]]] = [
+    ("post", "/v1/translate", "Translate", m.TranslateRequest, {200: m.TranslateAnswer}),
+    (
+        "post",
+        "/v1/alternatives",
+        "Suggest words",
+        m.AlternativesRequest,
+        {200: m.AlternativesAnswer},
+    ),
+    ("post", "/v1/score", "Score translations", m.ScoreRequest, {200: m.ScoreAnswer}),
+    ("get", "/v1/models", "List models", None, {200: m.ModelsAnswer}),
+    ("post", "/v1/documents", "Translate document", _FILE, _PROGRESS),
+    ("get", _DOCUMENT, "Get document", None, {200: _FILE} | _PROGRESS),
+    ("delete", _DOCUMENT, "Delete document", None, {204: None}),
+    ("post", "/translate", "Translate as old servers", _OLD_REQUESTS, {200: _OLD_ANSWERS}),
+    ("get", "/languages", "List languages", None, {200: list[m.LibreLanguage]}),
+    ("get", "/status", "Show status", None, {200: m.NematusStatus}),
 ]
 
 
 def description(*, protected: bool) -> Schema:
     """The whole document; protected: whether requests need a password."""
-    types = [one for *_, asked, answer in _OPERATIONS for one in (*_types(asked), *_types(answer))]
-    types += [m.TranslationEvent, m.DocumentProgress, ErrorAnswer, Problem]
+    types = [m.TranslationEvent, ErrorAnswer, Problem]
+    for *_, asked, answers in _OPERATIONS:
+        types += [kind for kinds in (asked, *answers.values()) for kind in _types(kinds)]
     schemas, components = schema_components(types, ref_template="#/components/schemas/{name}")
-    schema_of = dict(zip(types, schemas, strict=True))
-    form = copy.deepcopy(components["LibreRequest"])  # which cannot have null
-    for *_, asked, _ in _OPERATIONS:
-        for kind in _types(asked):
+    schema_of: dict[Any, Schema] = dict(zip(types, schemas, strict=True))
+    schema_of[_FILE] = {"type": "string", "format": "binary"}
+    for _, _, _, asked, _ in _OPERATIONS:
+        for kind in set(_types(asked)) - {_FILE}:
             _allow_null(components[kind.__name__])
     # only texts that are split into sentences may have line breaks
     components["TranslateRequest"] |= {
@@ -70,58 +65,46 @@ def description(*, protected: bool) -> Schema:
 
     def content(kinds: Any, media_type: str = "application/json") -> Schema:
         of = [schema_of[one] for one in _types(kinds)]
-        return {media_type: {"schema": of[0] if len(of) == 1 else {"anyOf": of}}}
+        media_type = "application/octet-stream" if kinds is _FILE else media_type
+        return {"content": {media_type: {"schema": of[0] if len(of) == 1 else {"anyOf": of}}}}
 
-    def operation(name: str, path: str, summary: str, answers: Schema, **more: Any) -> Schema:
-        problems = content(ErrorAnswer)
-        if path.startswith("/v1/"):
-            problems = content(Problem, "application/problem+json")
-        meanings: dict[str, list[str]] = {}
-        for code, (status, meaning) in CODES.items():
+    meanings: dict[str, list[str]] = {}
+    for code, (status, meaning) in CODES.items():
+        if status != 499:  # which nobody receives
             meanings.setdefault(str(status), []).append(f"{code}: {meaning}")
-        failures = {
-            status: {"description": "; ".join(texts), "content": problems}
-            for status, texts in meanings.items()
-        }
-        return {"operationId": name, "summary": summary, "responses": answers | failures} | more
-
     paths: Schema = {}
-    for name, path, summary, asked, answer in _OPERATIONS:
-        success: Schema = {"200": {"description": "success", "content": content(answer)}}
-        if asked is None:
-            paths[path] = {"get": operation(name, path, summary, success)}
-            continue
-        body: Schema = {"required": True, "content": content(asked)}
-        if path == "/v1/translate":
-            success["200"]["content"]["text/event-stream"] = {}
-            success["200"]["description"] = (
-                "success; as a stream, the events `translation` (TranslationEvent), then `done`, "
-                "or `error` (Problem)"
-            )
-        if path == "/translate":
-            body["content"]["application/x-www-form-urlencoded"] = {"schema": form}
-        paths[path] = {"post": operation(name, path, summary, success, requestBody=body)}
-    progress = {"202": {"description": "in progress", "content": content(m.DocumentProgress)}}
-    file = {"200": {"description": "the translated document"} | _FILE}
-    deleted = {"204": {"description": "deleted"}}
-    summary = "Progress of a document, then the translated document"
-    started = {"requestBody": {"required": True} | _FILE, "parameters": _DOCUMENT}
-    path = "/v1/documents/{number}"
-    of_one = {"parameters": [_NUMBER]}
-    paths["/v1/documents"] = {
-        "post": operation("createDocument", path, "Translate a document", progress, **started)
-    }
-    paths[path] = {
-        "get": operation("getDocument", path, summary, file | progress, **of_one),
-        "delete": operation("deleteDocument", path, "Delete a document", deleted, **of_one),
-    }
+    for method, path, summary, asked, answers in _OPERATIONS:
+        responses = {
+            str(status): {"description": "success"} | (content(kinds) if kinds else {})
+            for status, kinds in answers.items()
+        }
+        error = content(ErrorAnswer)
+        if path.startswith("/v1/"):
+            error = content(Problem, "application/problem+json")
+        for key, texts in meanings.items():
+            responses[key] = {"description": "; ".join(texts)} | error
+        operation: Schema = {
+            "operationId": summary[0].lower() + summary.title().replace(" ", "")[1:],
+            "summary": summary,
+            "responses": responses,
+        }
+        if asked:
+            operation["requestBody"] = {"required": True} | content(asked)
+        if path in WITHOUT_PASSWORD:
+            operation["security"] = []
+        if path in _PARAMETERS:
+            operation["parameters"] = _PARAMETERS[path]
+        paths.setdefault(path, {})[method] = operation
+    stream = paths["/v1/translate"]["post"]["responses"]["200"]
+    stream["content"]["text/event-stream"] = {}
+    stream["description"] += "; as a stream, events: translation (TranslationEvent), done, error"
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "cgru serve",
             "version": __version__,
-            "description": "Translate and score with recurrent models. `/translate` also accepts "
-            "Marian's WebSocket connections.",
+            "description": "Translate and score with recurrent models. `/translate` is Nematus' "
+            "protocol (segments), LibreTranslate's (q) and, as a WebSocket, Marian's.",
         },
         "components": {
             "schemas": components,

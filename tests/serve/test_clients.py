@@ -72,9 +72,9 @@ def test_accounts_that_may_send_are_forgotten():
     assert set(limit._until) == {"busy", "last"}
 
 
-def test_every_protocol_counts_and_connections_do_not_matter(models):
+def test_every_protocol_counts_and_connections_do_not_matter(models, monkeypatch):
     for model in models.values():
-        model.languages = ("en", "de")
+        monkeypatch.setattr(model, "languages", ("en", "de"))
     with serving(models, rate_limit=6) as app:
         requests = [
             ("/v1/translate", {"texts": ["a", "b"]}),

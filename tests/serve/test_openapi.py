@@ -5,14 +5,16 @@ from serving import serving
 
 schemathesis = pytest.importorskip("schemathesis")
 
+HEADERS = {"Authorization": "Bearer correct horse"}
 CONFIG = {
+    "headers": HEADERS,
     "generation": {"max-examples": 5, "deterministic": True},
     "phases": {"stateful": {"enabled": False}},
     "checks": {"positive_data_acceptance": {"enabled": False}},  # see `accepted`
 }
 
 
-def test_requests_and_answers_are_those_described(models):
+def test_requests_and_answers_are_those_described(models, monkeypatch):
     from schemathesis.config import SchemathesisConfig
     from schemathesis.engine import from_schema
     from schemathesis.generation import GenerationMode
@@ -24,12 +26,15 @@ def test_requests_and_answers_are_those_described(models):
             assert answer.json().get("code") not in ("invalid_field", "not_json"), answer.text
 
     for model in models.values():
-        model.languages = ("en", "de")
+        monkeypatch.setattr(model, "languages", ("en", "de"))
     found, operations = [], set()
     try:
-        with serving(models, max_body=64) as app:
+        with serving(models, "correct horse", max_body=64) as app:
             schema = schemathesis.openapi.from_asgi(
-                "/openapi.json", app, config=SchemathesisConfig.from_dict(CONFIG)
+                "/openapi.json",
+                app,
+                config=SchemathesisConfig.from_dict(CONFIG),
+                headers=HEADERS,
             )
             for event in from_schema(schema).execute():
                 recorder = getattr(event, "recorder", None)
