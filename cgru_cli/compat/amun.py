@@ -14,47 +14,35 @@ from .row import Option
 from .rows import computed, negated, no_effect, refused, row, rows, switched
 
 TRANSLATE = (
-    *rows(
-        """
+    *rows("""
         -h --help, -v --version, -c --config FILE..., --relative-paths,
         -i --input-file FILE -> input, -m --model FILE...,
         -s --source-vocab FILE... -> source_vocabularies,
         -t --target-vocab FILE -> target_vocabulary, --bpe FILE... -> bpe_codes, --no-debpe,
         --mini-batch N = 1, --maxi-batch N = 1 -> maxi_batch_sentences, --weights X...,
         --load-weights FILE, --max-length-multiple X = 3 -> max_length_factor,
-        -b --beam-size N = 12, -u --allow-unk, --n-best
-        """
-    ),
+        -b --beam-size N = 12, -u --allow-unk, --n-best"""),
     row("--debpe [true] = true", negated("no_debpe")),  # in configurations of early versions
     row("-d --devices N... = 0", Option("device", device)),
     row("--cpu-threads N = 0", Option("cpu_threads", cpu_threads)),
     row("--return-alignment", switched("alignment", "hard")),
     row("--return-soft-alignment", switched("alignment", "soft")),
-    row(
-        "--return-nematus-alignment",
-        switched("alignment", "soft", alignment_format="nematus"),
-    ),
+    row("--return-nematus-alignment", switched("alignment", "soft", alignment_format="nematus")),
     row("--max-length N = 500", computed("max_length", lambda v: v if v != "0" else str(10**6))),
     row("-n --normalize", switched("normalize", "1")),
     row("--dump-config", switched("dump_config", "full")),
-    *no_effect(
-        """
+    *no_effect("""
         --gpu-threads N = 1, --fpga-threads N = 0, --fpga-devices N... = 0:
         --device chooses; a GPU if there is one, else the CPU
         --tensor-cores X = false, --use-fused-softmax X = true:
         TensorFlow chooses how to multiply matrices
         --mini-batch-words N = 0: --workspace keeps batches to the memory
-        --log-progress X = info, --log-info X = info: all messages are always shown
-        """
-    ),
-    *refused(
-        """
+        --log-progress X = info, --log-info X = info: all messages are always shown"""),
+    *refused("""
         --show-weights: cgru does not print weights
         --wipo: WIPO's layout of n-best lists is not known
         -f --softmax-filter X...:
-        use --shortlist of cgru translate, without --compat amun, to restrict the words
-        """
-    ),
+        use --shortlist of cgru translate, without --compat amun, to restrict the words"""),
 )
 
 
@@ -65,9 +53,7 @@ def settle(o: Fields) -> None:
     if o.take("maxi_batch_sentences") is not None:
         o.values["maxi_batch"] = str(max(1, math.ceil(sentences / max(o.number("mini_batch"), 1))))
     no_debpe = o.take("no_debpe")
-    if codes := o.take(
-        "bpe_codes"
-    ):  # the source's codes come first; the output's sub-words are joined
+    if codes := o.take("bpe_codes"):  # the source's first; the output's sub-words are joined
         o.values["bpe"] = codes[0]
         o.values.setdefault("join_bpe", not no_debpe)
     if path := o.take("load_weights"):

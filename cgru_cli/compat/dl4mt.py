@@ -56,9 +56,7 @@ def settle_translation(o: Fields) -> None:
 
 
 def settle_vocabularies(o: Fields) -> None:
-    """Replace the vocabularies of source and target by one option. Raises UsageError if one is
-    missing.
-    """
+    """Replace the vocabularies of both sides by one option. Raises UsageError if one is missing."""
     sources, target = o.take("source_vocabularies"), o.take("target_vocabulary")
     if sources is None and target is None:
         return
@@ -79,9 +77,7 @@ def settle_rescoring(o: Fields) -> None:
                     "DICTIONARY_LM DICTIONARY_TM SOURCE SAVETO"
                 )
     else:
-        o.note(
-            "MODEL_OPTIONS, DICTIONARY_TM", "options lie beside the model, and the list has words"
-        )
+        o.note("MODEL_OPTIONS, DICTIONARY_TM", "the model has its options, and the list words")
         o.values["vocabularies"] = (vocabulary,)
         o.values["rerank"] = f"{weight - 1 if convex else -1:g} {-weight:g}"  # of costs
     for name in ("lm_weight", "model_options", "tm_vocabulary"):

@@ -40,9 +40,7 @@ class Fields(Settings):
     written: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def add(self, options: Iterable[Given], theirs: Table, *, from_file: bool = False) -> None:
-        """Add options. Raises UsageError (CgruError for a file) for an option that cgru cannot
-        honour.
-        """
+        """Add options. Raises UsageError (CgruError for a file) for one that cannot be honoured."""
         error, bad = (CgruError, CgruError) if from_file else (UsageError, BadValue)
         aliased: list[Given] = []
         for one in options:
@@ -68,7 +66,7 @@ class Fields(Settings):
             elif values and row.takes is Takes.SWITCH and is_true(values) == is_true(row.default):
                 continue  # the default, without effect
             elif isinstance(meant, NoEffect):
-                self.notes.append((origin, meant.reason))
+                self.note(origin, meant.reason)
             elif isinstance(meant, Refused):
                 shown = row.meaning is not meant and values
                 what = f"{origin} {values[-1]}" if shown else origin
@@ -76,7 +74,7 @@ class Fields(Settings):
         for one in aliased:
             meant = one.row.understand(one.values)
             if isinstance(meant, NoEffect):
-                self.notes.append((one.origin, meant.reason))
+                self.note(one.origin, meant.reason)
             for name, value in meant.items() if isinstance(meant, dict) else ():
                 if name not in self.values:
                     self.values[name], self.origins[name] = value, one.origin
@@ -110,9 +108,7 @@ class Fields(Settings):
         return self.values.pop(name, None)
 
     def number(self, name: str) -> float:
-        """A field's number, the last if there are several; 0 if there is none. Raises as `numbers`
-        does.
-        """
+        """A field's last number; 0 if it has none. Raises as `numbers` does."""
         return (self.numbers(name) or (0.0,))[-1]
 
     def whole(self, name: str) -> int:
@@ -127,10 +123,8 @@ class Fields(Settings):
         numbers = []
         for given in value if isinstance(value, (list, tuple)) else (value,):
             try:
-                numbers.append(
-                    plain_number(float, given) if isinstance(given, str) else float(given)
-                )
-            except (TypeError, ValueError):
+                numbers.append(plain_number(float, str(given)))
+            except ValueError:
                 numbers.append(math.nan)
             if not math.isfinite(numbers[-1]):
                 origin = self.origins.get(name, "--" + name.replace("_", "-"))
@@ -147,9 +141,7 @@ class Fields(Settings):
         self.notes.append((origin, reason))
 
     def replace(self, name: str, value: Any, *, by: str) -> None:
-        """Set a field in place of another one, `by`, which is removed; it inherits that one's
-        origin.
-        """
+        """Set a field in place of another one, `by`, which is removed; its origin stays."""
         self.take(by)
         self.values[name] = value
         if by in self.origins:

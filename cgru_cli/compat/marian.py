@@ -29,12 +29,9 @@ GENERAL = (
     row("--log-level X = info", Option("quiet", log_level)),
     *rows("--interpolate-env-vars, --relative-paths, --dump-config [full]"),
     *refused("--authors, --cite, --build-info [basic]: it prints facts about Marian itself"),
-    *no_effect(
-        """
+    *no_effect("""
         --log-time-zone X: times in logs are those of this machine
-        --check-nan: costs and gradients are always checked
-        """
-    ),
+        --check-nan: costs and gradients are always checked"""),
 )
 
 # Marian's model types, then cgru's, which are accepted too.
@@ -49,15 +46,12 @@ def _sequences(values: tuple[str, ...]) -> Refused | NoEffect:
 
 
 # Edinburgh's deep RNN of WMT 2017 and its training.
-BEST_DEEP = Alias(
-    """
+BEST_DEEP = Alias("""
     --type s2s, --layer-normalization, --tied-embeddings, --enc-type alternating,
     --enc-cell-depth 2, --enc-depth 4, --dec-cell-base-depth 4, --dec-cell-high-depth 2,
     --dec-depth 4, --skip, --learn-rate 0.0003, --lr-decay-inv-sqrt 16000, --label-smoothing 0.1,
     --clip-norm 0, --exponential-smoothing 1e-4, --mini-batch-fit, --mini-batch 1000,
-    --maxi-batch 1000, --sync-sgd, --cost-type ce-mean-words
-    """
-)
+    --maxi-batch 1000, --sync-sgd, --cost-type ce-mean-words""")
 
 # Options that describe the model: in training its structure, otherwise compared with the model.
 STRUCTURE = (
@@ -69,14 +63,11 @@ STRUCTURE = (
     row("--enc-type X = bidirectional", one_of("enc_type", ENCODERS, "cgru has no such encoder")),
     row("--enc-cell X = gru", one_of("enc_cell", CELLS, "cgru has no such cell")),
     row("--dec-cell X = gru", one_of("dec_cell", CELLS, "cgru has no such cell")),
-    *rows(
-        """
+    *rows("""
         --dim-emb N = 512, --dim-rnn N = 1024, --enc-cell-depth N = 1, --enc-depth N = 1,
         --dec-cell-base-depth N = 2, --dec-cell-high-depth N = 1, --dec-depth N = 1,
         --layer-normalization, --right-left, --tied-embeddings, --tied-embeddings-src,
-        --tied-embeddings-all
-        """
-    ),
+        --tied-embeddings-all"""),
     row("--skip", negated("no_skip")),
     row("--best-deep", BEST_DEEP),
 )
@@ -91,8 +82,7 @@ OTHER_MODELS = (
             "--transformer-disable-position-embeddings, --transformer-alibi-trainable"
         ),
     ),
-    *no_effect(
-        """
+    *no_effect("""
         --ignore-model-config: a model's arrays determine its structure
         --transformer-heads N = 8, --transformer-dim-ffn N = 2048,
         --transformer-decoder-dim-ffn N = 0, --transformer-ffn-depth N = 2,
@@ -115,11 +105,8 @@ OTHER_MODELS = (
         --bert-train-type-embeddings = true, --comet-final-sigmoid, --comet-stop-grad, --comet-mix,
         --comet-mix-norm, --comet-mixup-reg, --comet-prepend-zero, --comet-use-separator,
         --transformer-learned-positions (earlier), --transformer-tied-layers N...,
-        --comet-pooler-ffn N... = 2048 1024: a recurrent model has no transformer layers
-        """
-    ),
-    *refused(
-        """
+        --comet-pooler-ffn N... = 2048 1024: a recurrent model has no transformer layers"""),
+    *refused("""
         --input-reorder X..., --input-join-fields: an input has one sequence of words per line
         --factors-dim-emb N = 0, --factors-combine X = sum, --lemma-dependency X,
         --lemma-dim-emb N = 0:
@@ -132,9 +119,7 @@ OTHER_MODELS = (
         --dec-attention-heads N (earlier), --dec-attention-hops N (earlier),
         --dec-attention-lookup-dim N (earlier),
         --dec-attention-projection-dim N (earlier), --dec-high-context X = none (earlier):
-        the decoder has one attention, that of the conditional GRU
-        """
-    ),
+        the decoder has one attention, that of the conditional GRU"""),
 )
 
 

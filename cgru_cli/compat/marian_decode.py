@@ -53,64 +53,46 @@ _COMMON = (
     row("--precision X... = float32", Option("precision", _precision)),
     row("-g --gemm-type X = float32", Option("precision", _gemm)),
     *OTHER_MODELS,
-    *no_effect(
-        """
+    *no_effect("""
         --data-threads N = 8: one thread reads in advance
         --num-devices N = 0 (earlier): --device chooses; a GPU if there is one, else the CPU
         --mini-batch-words N = 0: --workspace keeps batches to the memory
         --clip-gemm X = 0 (earlier): cgru does not clip products
-        --use-legacy-batching (earlier): TensorFlow chooses how to multiply matrices
-        """
-    ),
-    *refused(
-        """
+        --use-legacy-batching (earlier): TensorFlow chooses how to multiply matrices"""),
+    *refused("""
         --optimize, --quantize-range X = 0, --int8shift (earlier), --int8shiftAll (earlier),
         --int8shiftAlpha (earlier), --int8shiftAlphaAll (earlier):
-        use --precision int8, which quantises a float32 model at the start
-        """
-    ),
+        use --precision int8, which quantises a float32 model at the start"""),
 )
 DECODER = (
     *_COMMON,
-    *rows(
-        """
+    *rows("""
         -w --workspace MB = 512, -m --models --model FILE... -> model, -b --beam-size N = 12,
         -n --normalize [1] = 0, --max-length-factor X = 3, --word-penalty X = 0, --allow-unk,
         --n-best, --force-decode, --no-spm-decode, --no-spm-encode, --mini-batch N = 1,
         --maxi-batch N = 1, --maxi-batch-sort X = none, --max-length-crop, --skip-cost,
-        --weights X...
-        """
-    ),
+        --weights X..."""),
     row(
         "-i --input FILE... = stdin",
         Option("input", lambda v: {"input": () if v == ("stdin",) else v}),
     ),
-    row("--shortlist FILE...", "shortlist", only_first=True),
+    row("--shortlist FILE N..."),
     row("--output-sampling [full 1.0]...", Option("output_sampling", _sampling)),
-    *no_effect(
-        """
+    *no_effect("""
         --model-mmap: a model is read once
-        --stat-freq X = 0: progress is shown at a terminal
-        """
-    ),
-    *refused(
-        """
+        --stat-freq X = 0: progress is shown at a terminal"""),
+    *refused("""
         --allow-special: only the unknown word can be suppressed
         --output-approx-knn [100 1024]...: the softmax is exact
         --encryption-key-path X: models are not encrypted
-        --trie-pruning-path X (earlier): every word of the vocabulary can be produced
-        """
-    ),
+        --trie-pruning-path X (earlier): every word of the vocabulary can be produced"""),
 )
 SCORER = (
     *_COMMON,
-    *rows(
-        """
+    *rows("""
         -w --workspace MB = 2048, -m --model --models FILE... = model.npz,
         -t --train-sets FILE... -> target, --n-best -> n_best_list, --n-best-feature X = Score,
-        --mini-batch N = 64, --maxi-batch N = 100, --max-length-crop
-        """
-    ),
+        --mini-batch N = 64, --maxi-batch N = 100, --max-length-crop"""),
     row("-n --normalize", switched("normalize", "1")),
     row("--summary [cross-entropy]", computed("summary", _summary)),
     *always("--maxi-batch-sort X = trg"),

@@ -10,7 +10,7 @@ from ..options.kinds import is_never
 from ..options.model import ModelOptions
 from .fields import Fields
 from .marian import GENERAL, OTHER_MODELS, STRUCTURE, cpu_threads, precision
-from .row import Alias, NoEffect, Option, Refused, Values, is_true
+from .row import Alias, NoEffect, Option, Refused, Values
 from .rows import always, computed, counts_eos, negated, no_effect, refused, row, rows, switched
 
 COSTS = ("ce-sum", "ce-mean", "cross-entropy", "ce-mean-words", "perplexity")
@@ -28,10 +28,6 @@ def _cost(values: tuple[str, ...]) -> Values | NoEffect | Refused:
 def _divergence(values: tuple[str, ...]) -> Values:
     """Two windows and a number of deviations, which may be written as in C++."""
     return {"throw_on_divergence": tuple(value.removesuffix("f") for value in values)}
-
-
-def _frozen(pattern: str) -> Option:
-    return Option("freeze", lambda values: {"freeze": (pattern,)} if is_true(values) else {})
 
 
 def _inverse_sqrt(values: tuple[str, ...]) -> Values | Refused:
@@ -61,8 +57,7 @@ ROWS = (
     *STRUCTURE,
     row("--max-length N = 50", counts_eos("max_length")),
     row("--valid-max-length N = 1000", counts_eos("valid_max_length")),
-    *rows(
-        """
+    *rows("""
         -w --workspace MB = 2048, -m --model FILE = model.npz, --pretrained-model FILE,
         --dropout-rnn P = 0 -> dropout_hidden, --dropout-src P = 0 -> dropout_source,
         --dropout-trg P = 0 -> dropout_target, -t --train-sets FILE...,
@@ -85,9 +80,7 @@ ROWS = (
         --no-restore-corpus, --lr-decay-reset-optimizer, --lr-decay-repeat-warmup,
         --lr-warmup-cycle, --lr-warmup-at-reload, --mini-batch-warmup N = 0,
         --mini-batch-words-ref N = 0, --no-spm-encode, --all-caps-every N = 0,
-        --english-title-case-every N = 0, --disp-label-counts = true
-        """
-    ),
+        --english-title-case-every N = 0, --disp-label-counts = true"""),
     row("--cost-type X = ce-sum", Option("cost_type", _cost)),
     row("--quiet-translation", negated("disp_translations")),
     row("--normalize-gradient", switched("cost_type", "ce-mean-words")),
@@ -105,27 +98,23 @@ ROWS = (
     ),
     row("--throw-on-divergence [1000 10 5.0f]...", Option("throw_on_divergence", _divergence)),
     row("--batch-flexible-lr (earlier)", switched("lr_words_ref", "1920")),
-    row("--batch-normal-words N = 1920 (earlier)", "batch_normal_words"),
-    row("--embedding-fix-src", _frozen("Wemb")),
-    row("--embedding-fix-trg", _frozen("Wemb_dec")),
+    row("--batch-normal-words N = 1920 (earlier)"),
+    row("--embedding-fix-src", switched("freeze", ("Wemb",))),
+    row("--embedding-fix-trg", switched("freeze", ("Wemb_dec",))),
     row("--fp16", Alias("--precision float16 float32, --cost-scaling 8.f 10000 1.f 8.f")),
     row("--precision X... = float32 float32", Option("precision", precision)),
-    *rows("--overwrite"),
+    row("--overwrite"),
     *always("--keep-best, --sync-sgd"),
     # validation
-    *rows(
-        """
+    *rows("""
         --valid-sets FILE..., --valid-freq N = 10000u, --valid-metrics X... = cross-entropy,
         --valid-reset-stalled, --valid-reset-all, --early-stopping N = 10,
         --early-stopping-epsilon X... = 0, --early-stopping-on X = first, -b --beam-size N = 12,
         -n --normalize [1] = 0, --valid-mini-batch N = 32,
         --valid-script-path FILE -> valid_script, --valid-script-args X...,
-        --valid-translation-output FILE, --valid-log FILE
-        """
-    ),
+        --valid-translation-output FILE, --valid-log FILE"""),
     *OTHER_MODELS,
-    *no_effect(
-        """
+    *no_effect("""
         --transformer-dropout P = 0, --transformer-dropout-attention P = 0,
         --transformer-dropout-ffn P = 0: a recurrent model has no transformer layers
         --overwrite-checkpoint = true: only the last state of the training is kept
@@ -156,11 +145,8 @@ ROWS = (
         --grad-dropping-momentum X = 0 (earlier), --grad-dropping-warmup N = 100 (earlier):
         all devices make one update together
         --clip-gemm X = 0 (earlier): the inputs of matrix products are not clipped
-        --no-tensor-cores (earlier): TensorFlow chooses how to multiply matrices
-        """
-    ),
-    *refused(
-        """
+        --no-tensor-cores (earlier): TensorFlow chooses how to multiply matrices"""),
+    *refused("""
         --embedding-normalization: cgru does not normalise word vectors
         --max-length-factor X = 3, --word-penalty X = 0: cgru train has no such option
         --multi-loss-type X = sum: there is only one loss
@@ -177,9 +163,7 @@ ROWS = (
         cgru has no universal language representation
         --task X...: its predefined options are those of transformers
         --special-vocab X... (earlier): special words are those of the vocabulary
-        --dropout-sampling (earlier): training does not sample words
-        """
-    ),
+        --dropout-sampling (earlier): training does not sample words"""),
 )
 # options that Marian lacks
 DEFAULTS = {"init": "glorot", "cost_type": "ce-sum", "disp_translations": True}

@@ -61,8 +61,7 @@ _WHOLE = "each device computes its part of a batch at once: the same gradient, w
 
 
 TRAIN = (
-    *rows(
-        """
+    *rows("""
         --datasets FILE... -> train_sets, --source_dataset FILE, --target_dataset FILE,
         --dictionaries FILE... -> vocabularies, --model --saveto FILE = model.npz | model,
         --saveFreq --save_freq N = 30000 -> save_freq,
@@ -103,9 +102,7 @@ TRAIN = (
         --patience N = 10 -> early_stopping, --dispFreq --disp_freq N = 1000 -> disp_freq,
         --beam_size N = 12, --normalization_alpha [1] = 0 -> normalize, --mrt_reference,
         --mrt_alpha X = 0.005, --mrt_samples --samplesN N = 100, --mrt_loss X = SENTENCEBLEU n=4,
-        --mrt_ml_mix X = 0, --sample_way X = beam_search, --overwrite
-        """
-    ),
+        --mrt_ml_mix X = 0, --sample_way X = beam_search, --overwrite"""),
     row("--reload [latest_checkpoint]", Option("pretrained_model", _reload)),
     row("--summary_dir X", Option("tensorboard", lambda values: {"tensorboard": True})),
     row(
@@ -127,8 +124,7 @@ TRAIN = (
         "--gradient_aggregation_steps N = 1, --max_sentences_per_device N = 0, "
         f"--max_tokens_per_device N = 0: {_WHOLE}"
     ),
-    *no_effect(
-        """
+    *no_effect("""
         --keep_train_set_in_memory: batches are read from a file beside the model
         --valid_token_batch_size N = 0: batches of validation keep to the memory
         --sampleFreq --sample_freq N = 10000, --beamFreq --beam_freq N = 10000,
@@ -139,11 +135,8 @@ TRAIN = (
         --n_threads N = 5: one process uses all processors
         --mrt_samples_meanloss N = 10: the gradient of the risk is the same without a mean loss
         --max_len_a X = 1.5, --max_len_b X = 5: samples are as long as translations may be
-        --max_sentences_of_sampling N = 0: samples are drawn as memory allows
-        """
-    ),
-    *refused(
-        """
+        --max_sentences_of_sampling N = 0: samples are drawn as memory allows"""),
+    *refused("""
         --enc_depth_bidirectional N: every level of the encoder is bidirectional; see --enc-type
         --no_reload_training_progress:
         a run resumes with its progress; --pretrained-model starts afresh from its weights
@@ -171,9 +164,7 @@ TRAIN = (
         --transformer_ffn_hidden_size N = 2048, --transformer_num_heads N = 8,
         --transformer_dropout_embeddings P = 0.1, --transformer_dropout_residual P = 0.1,
         --transformer_dropout_relu P = 0.1, --transformer_dropout_attn P = 0.1,
-        --transformer_drophead P = 0: a recurrent model has no transformer layers
-        """
-    ),
+        --transformer_drophead P = 0: a recurrent model has no transformer layers"""),
 )
 # Fixed settings of the trainer, which its options cannot change.
 DEFAULTS = {
@@ -184,7 +175,7 @@ DEFAULTS = {
     "no_reload": True,  # unless --reload resumes the earlier training
 }
 
-_EXTERNAL = row("--external_validation_script FILE", "external_validation_script")
+_EXTERNAL = row("--external_validation_script FILE")
 
 
 def of_version(both: Iterable[Row], *, theano: bool) -> list[Row]:

@@ -13,36 +13,27 @@ _BOTH = """
     -m --models FILE... -> model, -o --output FILE, -n --normalization_alpha [1] = 0 -> normalize
 """.strip()
 TRANSLATE = (
-    *rows(
-        f"""
+    *rows(f"""
         {_BOTH}, -i --input FILE, -k --beam_size N = 5, -b --minibatch_size N = | 80 -> mini_batch,
         --maxibatch_size N = 20 -> maxi_batch, -c -> char_level, -a --output_alignment FILE,
         --n-best --n_best, --suppress-unk --suppress_unk,
         -wp --print-word-probabilities -> word_scores, -mr --max-ratio X = 0 -> max_length_factor,
-        --translation_maxlen N = 200, --sampling_temperature [1] = 1
-        """
-    ),
+        --translation_maxlen N = 200, --sampling_temperature [1] = 1"""),
     row("--json_alignment", switched("alignment_format", "json")),
     row(
         "--translation_strategy X = beam_search",
         one_of("translation_strategy", STRATEGIES, "beam_search or sampling is known"),
     ),
-    *no_effect(
-        """
+    *no_effect("""
         -v --verbose: warnings are always shown
         -p --num_processes N = 1: one process uses all processors
-        -dl --device-list X...: --device chooses
-        """
-    ),
+        -dl --device-list X...: --device chooses"""),
     *refused("-sg --search_graph X: search graphs are not written"),
 )
 SCORE = (
-    *rows(
-        f"""
+    *rows(f"""
         {_BOTH}, -v --verbose -> print_target, -b --minibatch_size N = 80 -> mini_batch,
-        -s --source FILE, -t --target FILE, -i --input FILE -> n_best
-        """
-    ),
+        -s --source FILE, -t --target FILE, -i --input FILE -> n_best"""),
     *no_effect("-p N = 1: one process uses all processors"),
     *refused("-w --walign: alignments are written with the scores; use --alignment-format nematus"),
 )

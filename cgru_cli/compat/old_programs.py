@@ -53,9 +53,7 @@ def run(folder: str, options: OldProgramsOptions) -> None:
 
 
 def _text(path: str, command: list[str]) -> str:
-    """The content of a program's file. path: relative to the folder; command: the cgru command,
-    with its options.
-    """
+    """The content of a program's file, which runs this command of cgru."""
     name = path.rpartition("/")[2]
     if name.endswith(".py"):
         template = "trainer.py.in" if name in _TRAINERS else "program.py.in"

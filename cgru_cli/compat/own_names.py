@@ -1,6 +1,4 @@
-"""The options of a command line or file under their program's names, as its --dump-config prints
-them.
-"""
+"""Options under their program's names, as its --dump-config prints them."""
 
 from __future__ import annotations
 
@@ -12,10 +10,7 @@ from .row import Alias, Row, Takes, is_true
 from .tables import Table
 
 _OF_THE_LINE = ("help", "version", "config", "dump-config")
-_REPLACED = (
-    "task",
-    "fp16-fallback-to-fp32",
-)  # Marian replaces these by other options before it writes its files
+_REPLACED = ("task", "fp16-fallback-to-fp32")  # Marian writes the options that these stand for
 
 
 def in_own_names(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..errors import BadValue, LacksValue
@@ -12,6 +13,7 @@ from .row import Row, Takes
 from .tables import Table, own
 
 _TRUTHS = ("true", "false", "on", "off", "yes", "no", "1", "0")
+_Find = Callable[[str], tuple[Table, Row] | None]
 
 
 @dataclass
@@ -30,7 +32,7 @@ def parse(theirs: Table, arguments: Sequence[str], options: type) -> Arguments:
     """
     parsed = Arguments()
     pending = list(arguments)
-    tables = _Tables(theirs, own(options))
+    find = functools.partial(_find, theirs, own(options))
     while pending:
         argument = pending.pop(0)
         if argument == "--":
@@ -39,38 +41,27 @@ def parse(theirs: Table, arguments: Sequence[str], options: type) -> Arguments:
         if not is_flag(argument):
             parsed.positional.append(argument)
             continue
-        parsed.given += _options_in(argument, pending, tables, parsed.unknown)
+        parsed.given += _options_in(argument, pending, find, parsed.unknown)
     return parsed
 
 
-@dataclass(frozen=True)
-class _Tables:
-    """The options of a program, and cgru's options that the program lacks."""
-
-    theirs: Table
-    own: Table
-
-    def find(self, flag: str) -> tuple[Table, Row] | None:
-        """The table and the row of a flag as typed."""
-        if row := self.theirs.exact(flag):
-            return self.theirs, row
-        if row := self.own.row(flag):
-            return self.own, row
-        row = self.theirs.row(flag)
-        return (self.theirs, row) if row else None
+def _find(theirs: Table, ours: Table, flag: str) -> tuple[Table, Row] | None:
+    """The table and the row of a flag as typed; abbreviations of the program's come last."""
+    found = ((theirs, theirs.exact(flag)), (ours, ours.row(flag)), (theirs, theirs.row(flag)))
+    return next(((table, row) for table, row in found if row), None)
 
 
 def _options_in(
-    argument: str, pending: list[str], tables: _Tables, unknown: list[str]
+    argument: str, pending: list[str], find: _Find, unknown: list[str]
 ) -> Iterator[Given]:
     """The option in an argument, or several bundled short options, with their values."""
     name, equals, attached = argument.partition("=")
-    if known := tables.find(name):
+    if known := find(name):
         yield _with_values(*known, name, [attached] if equals else [], pending)
         return
     while len(argument) > 1 and not argument.startswith("--"):  # -n1, or -vn 1
         flag, rest = argument[:2], argument[2:]
-        if not (known := tables.find(flag)):
+        if not (known := find(flag)):
             break
         table, row = known
         is_value = table.like_marian and rest.lower() in _TRUTHS
@@ -98,10 +89,9 @@ def _with_values(table: Table, row: Row, flag: str, values: list[str], pending: 
         return Given(row, flag, values)
     while pending and (not values or row.takes is Takes.MANY) and not is_flag(pending[0]):
         values.append(pending.pop(0))
+    # the value may be options of another program: --sentencepiece-options --threads=1
     if not values and row.takes is Takes.ONE and set("= ") & set(following):
-        values = [
-            pending.pop(0)
-        ]  # the value may be options of another program: --sentencepiece-options --threads=1
+        values = [pending.pop(0)]
     if not values and not row.implied:
         what = f" is expected, and {following} is an option" if following else ""
         raise LacksValue(f"{flag} lacks its value: {flag} {row.value_name}{what}")

@@ -90,6 +90,11 @@ class Row:
         long = next((flag for flag in self.flags if flag.startswith("--")), self.flags[0])
         return long.lstrip("-")
 
+    @property
+    def field(self) -> str:
+        """The name as a field of cgru's options."""
+        return self.name.replace("-", "_")
+
     def is_path(self, place: int) -> bool:
         """Whether the value at this index is a path."""
         return self.paths and (place == 0 or not self.only_first)

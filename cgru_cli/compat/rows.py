@@ -2,13 +2,15 @@
 
 A table writes a row as a line of the program's help, `-b --beam-size N = 12`: names, a placeholder,
 and the default. `N...` takes several values; `[1]` one or none, 1 by default; a switch has no
-placeholder; FILE is a path; `(earlier)` at the end marks an option that the last version of the
-program lacks. Lines of options without effect, or of refused ones, end with the reason:
+placeholder; FILE is a path, of `FILE N...` only the first value; `(earlier)` at the end marks an
+option that the last version of the program lacks. Lines of options without effect, or of refused
+ones, end with the reason:
 `--data-threads N = 8: one thread reads in advance`.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -16,10 +18,13 @@ from typing import Any
 from .row import Meaning, NoEffect, Option, Refused, Row, Takes, Values, is_true
 
 
-def row(text: str, meaning: str | Meaning, *, only_first: bool = False) -> Row:
-    """A row from its line in the program's help. meaning: a field of cgru's options, or a
-    result.
+def row(text: str, meaning: Meaning | None = None) -> Row:
+    """A row from its line in the program's help.
+
+    Without a meaning, the option sets the field of cgru's options that has its name, or the one
+    after an arrow: `--dropout-rnn P = 0 -> dropout_hidden`.
     """
+    text, _, field = text.partition(" -> ")
     head, _, default = text.removesuffix(" (earlier)").partition(" = ")
     words = head.split(" ")
     flags = tuple(word for word in words if word.startswith("-"))
@@ -32,16 +37,17 @@ def row(text: str, meaning: str | Meaning, *, only_first: bool = False) -> Row:
         takes = Takes.MANY
     else:
         takes = Takes.OPTIONAL if optional else Takes.ONE
-    return Row(
+    made = Row(
         flags,
         takes,
         tuple(default.split()) if takes is Takes.MANY else (default,) if default else (),
-        Option(meaning) if isinstance(meaning, str) else meaning,
+        meaning or Option(field),
         implied,
         paths=placeholder.startswith("FILE"),
-        only_first=only_first,
+        only_first=placeholder.startswith("FILE "),
         earlier=text.endswith(" (earlier)"),
     )
+    return made if meaning or field else dataclasses.replace(made, meaning=Option(made.field))
 
 
 def each(text: str) -> list[str]:
@@ -50,17 +56,8 @@ def each(text: str) -> list[str]:
 
 
 def rows(text: str) -> list[Row]:
-    """Rows from comma-separated lines: `--dim-emb N = 512` sets the field dim_emb of cgru's
-    options.
-
-    `--dropout-rnn P = 0 -> dropout_hidden` names a different field.
-    """
-    found = []
-    for one in each(text):
-        head, _, field = one.partition(" -> ")
-        bare = row(head, "")
-        found.append(row(head, field or bare.name.replace("-", "_")))
-    return found
+    """Rows from comma-separated lines, without a meaning of their own."""
+    return list(map(row, each(text)))
 
 
 def _by_reason(text: str) -> Iterator[tuple[str, str]]:
@@ -86,11 +83,9 @@ def refused(text: str) -> list[Row]:
 
 def always(text: str) -> list[Row]:
     """Options for behaviour that cgru always has."""
-    found = []
-    for one in each(text):
-        bare = row(one, "")
-        found.append(row(one, Option(bare.name.replace("-", "_"), lambda values: {})))
-    return found
+    return [
+        dataclasses.replace(one, meaning=Option(one.field, lambda values: {})) for one in rows(text)
+    ]
 
 
 def switched(field: str, value: Any, **more: Any) -> Option:
@@ -117,11 +112,9 @@ def counts_eos(field: str) -> Option:
     """The maximum length of a sentence, for a program that counts EOS as a word."""
 
     def convert(values: tuple[str, ...]) -> Values:
-        if values[-1] == "1":
-            raise ValueError(
-                "1 leaves room for the end of the sentence only; 2 or more is expected"
-            )
         words = values[-1]
+        if words == "1":
+            raise ValueError("1 leaves room only for the end of the sentence; give 2 or more")
         return {field: str(max(int(words) - 1, 0)) if words.isdecimal() else words}
 
     return Option(field, convert)

@@ -51,12 +51,7 @@ def translate(program: str, command: str, arguments: Sequence[str], options: typ
 
 
 def of_files(
-    loaded: Sequence[ConfigFile],
-    command: str,
-    options: type,
-    typed: Settings,
-    *,
-    relative: bool,
+    loaded: Sequence[ConfigFile], command: str, options: type, typed: Settings, *, relative: bool
 ) -> Settings:
     """Option values from a cgru command line with configuration files of another program.
 
@@ -86,9 +81,8 @@ def _merged(line: Fields, files: Fields, command: str, options: type) -> Fields:
         fields.given.add("model_is")
     for name in fields.values.keys() & known.keys():
         fields.values[name] = known[name][0].shaped(fields.values[name])
-    for one in (
-        ["marian", "amun"] if program in (None, "marian") else [program]
-    ):  # a file may be of either program
+    # a file without --compat, or with Marian's, may be of either program
+    for one in ["marian", "amun"] if program in (None, "marian") else [program]:
         if theirs := table(one, command):
             theirs.settle(fields)
     fields.values = {name: value for name, value in fields.values.items() if name in known}
@@ -116,9 +110,7 @@ def default_of(row: Row) -> dict[str, Any]:
 
 
 def _positional(theirs: Table, words: list[str]) -> dict[str, Any]:
-    """The fields that positional arguments set. Raises UsageError for a wrong number of
-    arguments.
-    """
+    """The fields that positional arguments set. Raises UsageError for a wrong number of them."""
     names = theirs.positional
     if not names or not words:
         return {}
