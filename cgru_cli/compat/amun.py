@@ -36,7 +36,7 @@ TRANSLATE = (
         --device chooses; a GPU if there is one, else the CPU
         --tensor-cores X = false, --use-fused-softmax X = true:
         TensorFlow chooses how to multiply matrices
-        --mini-batch-words N = 0: --workspace keeps batches to the memory
+        --mini-batch-words N = 0: --workspace limits the memory of batches
         --log-progress X = info, --log-info X = info: all messages are always shown"""),
     *refused("""
         --show-weights: cgru does not print weights

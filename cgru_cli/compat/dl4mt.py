@@ -28,7 +28,7 @@ RESCORE_ARGUMENTS = "model model_options lm_vocabulary tm_vocabulary n_best outp
 RESCORE = (
     *rows("-b --beta X = 1 -> lm_weight, -x -> lm_convex"),
     row("-n", switched("normalize", "1")),
-    *refused("-c: a list's characters stand between spaces, and are read as words"),
+    *refused("-c: the characters of a list are separated by spaces and read as words"),
 )
 
 # Defaults of `nmt.train` that differ from Nematus' Theano version.

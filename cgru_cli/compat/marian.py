@@ -28,9 +28,9 @@ GENERAL = (
     *rows("-h --help, --version, -c --config FILE..., --log FILE, --quiet, --seed N = 0"),
     row("--log-level X = info", Option("quiet", log_level)),
     *rows("--interpolate-env-vars, --relative-paths, --dump-config [full]"),
-    *refused("--authors, --cite, --build-info [basic]: it prints facts about Marian itself"),
+    *refused("--authors, --cite, --build-info [basic]: it prints information about Marian itself"),
     *no_effect("""
-        --log-time-zone X: times in logs are those of this machine
+        --log-time-zone X: logs have the local time of this machine
         --check-nan: costs and gradients are always checked"""),
 )
 
@@ -126,7 +126,7 @@ OTHER_MODELS = (
 def device(values: tuple[str, ...]) -> Values | NoEffect:
     """The first of Marian's GPU numbers, for a command that uses one device."""
     if len(values) > 1 or values[-1] == "all":
-        return NoEffect("one device computes")
+        return NoEffect("only one device is used")
     if values[-1] == "0":
         return NoEffect(DEVICES)  # Marian's default, and the only GPU of most machines
     return {"device": f"gpu:{values[-1]}" if values[-1].isdigit() else values[-1]}

@@ -56,7 +56,7 @@ _COMMON = (
     *no_effect("""
         --data-threads N = 8: one thread reads in advance
         --num-devices N = 0 (earlier): --device chooses; a GPU if there is one, else the CPU
-        --mini-batch-words N = 0: --workspace keeps batches to the memory
+        --mini-batch-words N = 0: --workspace limits the memory of batches
         --clip-gemm X = 0 (earlier): cgru does not clip products
         --use-legacy-batching (earlier): TensorFlow chooses how to multiply matrices"""),
     *refused("""
@@ -139,7 +139,7 @@ def settle_workspace(o: Fields) -> None:
     """Drop a negative workspace, which means all memory except that much."""
     if o.program and str(o.values.get("workspace", "")).startswith("-"):
         o.take("workspace")
-        o.note("--workspace", "memory is taken as it is needed")
+        o.note("--workspace", "memory is allocated as needed")
 
 
 def settle_scorer(o: Fields) -> None:

@@ -128,12 +128,12 @@ ROWS = (
         --shuffle-in-ram: cgru keeps only the order of pairs in memory
         --data-threads N = 8: one thread prepares batches ahead
         --mini-batch-overstuff N = 1 (earlier), --mini-batch-understuff N = 1 (earlier):
-        batches have the size asked for
+        batches have the requested size
         --mini-batch-round-up = true:
-        of --mini-batch-warmup, a mini-batch above 80 % of its size is always whole
+        with --mini-batch-warmup, mini-batches above 80 % of their size are always full
         --cost-scaling [8.f 10000 1.f 8.f]...:
-        the scale of float16 begins with 1024 and adapts by itself; other precisions have none
-        --custom-fallbacks X..., --fp16-fallback-to-fp32: options never change during a training
+        float16's loss scale starts at 1024 and adapts; other precisions have none
+        --custom-fallbacks X..., --fp16-fallback-to-fp32: options never change during training
         --gradient-norm-average-window N = 100: the logged norm is averaged over 100 updates
         --check-gradient-nan: updates whose gradient is not finite are always skipped
         --n-best: validation takes the best translation
@@ -240,7 +240,7 @@ def _batches(o: Fields) -> None:
         o.note(o.origins["pretrained_model"], "--no-reload starts from random weights")
     if not o.values.get("mini_batch_fit"):
         if "workspace" in o.typed:
-            o.note("--workspace", "memory is taken as it is needed, without --mini-batch-fit")
+            o.note("--workspace", "memory is allocated as needed, without --mini-batch-fit")
         o.take("workspace")
     elif str(o.values.get("workspace")).startswith("-"):
         raise UsageError(f"--workspace {o.values['workspace']}: give the memory of a batch in MB")
@@ -306,7 +306,7 @@ def _decay(o: Fields) -> None:
     strategy, start = str(o.values.get("lr_decay_strategy")), o.values["lr_decay_start"]
     if strategy != "batches":
         if "lr_decay_freq" in o.given:
-            o.note("--lr-decay-freq", "it belongs to --lr-decay-strategy batches")
+            o.note("--lr-decay-freq", "it applies to --lr-decay-strategy batches")
         o.take("lr_decay_freq")
     if "+" not in strategy and len(start) > 1:
         if "lr_decay_start" in o.given:

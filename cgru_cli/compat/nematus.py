@@ -126,10 +126,10 @@ TRAIN = (
     ),
     *no_effect("""
         --keep_train_set_in_memory: batches are read from a file beside the model
-        --valid_token_batch_size N = 0: batches of validation keep to the memory
+        --valid_token_batch_size N = 0: the batches of validation fit into memory
         --sampleFreq --sample_freq N = 10000, --beamFreq --beam_freq N = 10000,
         --translation_strategy X = beam_search, --sampling_temperature X = 1:
-        training prints no samples; --valid-translation-output keeps translations
+        training prints no samples; --valid-translation-output writes translations
         --translation_maxlen N = 200: translations of the validation text have 200 words at most
         --n_best: validation takes the best translation
         --n_threads N = 5: one process uses all processors
@@ -225,7 +225,7 @@ def _settle_both(o: Fields) -> None:
     _files_of_each_side(o, "valid_sets", "valid_source_dataset", "valid_target_dataset")
     _vocabularies(o)
     if (origin := o.origins.get("pretrained_model", "")).startswith("--reload"):
-        o.note(origin, "on the optimiser and the progress; a new training begins with its weights")
+        o.note(origin, "on the optimiser and the progress; a new run starts from its weights")
     if o.values.get("optimizer") == "sgdmomentum":
         o.values |= {"optimizer": "sgd", "optimizer_params": ("0.9",)}
     adam = ("adam_beta1", "adam_beta2", "adam_epsilon")

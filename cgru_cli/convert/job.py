@@ -61,12 +61,7 @@ def run(model: str, output: str | None, options: ConvertOptions) -> None:
         )
         return
     target = write_model(
-        source,
-        output,
-        to,
-        options.vocabularies,
-        force=options.force,
-        precision=options.precision,
+        source, output, to, options.vocabularies, force=options.force, precision=options.precision
     )
     if options.verify:
         verify(source, read(target))
@@ -140,12 +135,8 @@ def _graph(model: Model, precision: str) -> Callable[[dict], bytes]:
 
 
 def _by_name(output: str) -> str:
-    for ending, to in (
-        (".npz", "npz"),
-        (".h5", "h5"),
-        (".hdf5", "h5"),
-        (".onnx", "onnx"),
-    ):
+    endings = {".npz": "npz", ".h5": "h5", ".hdf5": "h5", ".onnx": "onnx"}
+    for ending, to in endings.items():
         if output.endswith(ending):
             return to
     raise UsageError(f"{output}: name the format with --to, or end the name in .npz, .h5 or .onnx")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from ..text.copying import pattern
 from .declaration import Group
@@ -11,6 +11,8 @@ from .flags import Options
 from .kinds import COPIED
 
 BATCHES = Group("Batches")
+
+SortedBy = Literal["trg", "src", "none"]
 
 
 @dataclass(frozen=True)
@@ -41,9 +43,7 @@ class BatchOptions(Options):
     maxi_batch: int = BATCHES.whole(1, 1_000_000, default=100)("""
         --maxi-batch N (--maxibatch_size): number of mini-batches to read and sort by length
         together""")
-    maxi_batch_sort: Literal["trg", "src", "none"] = BATCHES.choice(
-        "trg", "src", "none", default="trg"
-    )("""
+    maxi_batch_sort: SortedBy = BATCHES.choice(*get_args(SortedBy), default="trg")("""
         --maxi-batch-sort: side whose length determines the order of the sentence pairs in a
         maxi-batch""")
     max_length: int = BATCHES.whole(1, 1_000_000, default=100)("""

@@ -66,9 +66,6 @@ class Option(click.Option):
             settings |= {"type": Value(flag), "multiple": flag.many and not flag.joined}
         super().__init__([*flag.flags, *flag.aliases, name], **settings)
 
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
-        return self.flag.typed(self.default), self.flag.description
-
 
 WIDTH: dict[str, Any] = {"max_content_width": 100}  # of the help, in terminal columns
 _SETTINGS = WIDTH | {"help_option_names": ["--help"]}
@@ -214,15 +211,11 @@ class Command(click.Command):
         return {}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        shown = {p.flag: p.get_help_record(ctx) for p in self.params if isinstance(p, Option)}
-        groups = {
-            title or "Options": [shown[flag] for flag, _ in members]
-            for title, members in grouped(self.options)
-        }
-        next(reversed(groups.values())).append(_HELP)
-        for title, records in groups.items():
-            with formatter.section(title):
-                formatter.write_dl(records)
+        groups = list(grouped(self.options))
+        for title, members in groups:
+            records = [(flag.typed(default), flag.description) for flag, default in members]
+            with formatter.section(title or "Options"):
+                formatter.write_dl(records + [_HELP] * (title == groups[-1][0]))
 
     def get_short_help_str(self, limit: int = 45) -> str:
         """The whole first line of the help."""

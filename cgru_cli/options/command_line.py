@@ -79,9 +79,9 @@ def is_number(word: str) -> bool:
 def one_value_each(words: Sequence[str], options: type) -> list[str]:
     """The words with the flag repeated before each of its values, `--model=a --model=b`.
 
-    click takes one value per flag, even if that is the next option. An
-    underscore in a long name stands for a dash. Raises UsageError for an option without its value,
-    for a switch with a value, and for different values under two names of an option.
+    click takes one value per flag, even if that is the next option. An underscore in a long name
+    stands for a dash. Raises UsageError for an option without its value, for a switch with a value,
+    and for different values under two names of an option.
     """
     known = {
         name.replace("_", "-"): flag

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from ..errors import CgruError, parsing
 from ..system.structured_files import LARGEST_CONFIGURATION, parse_json, parse_yaml, read_bytes
 from .command_line import Settings
+from .configured import ConfiguredOptions
 from .flags import Flag, statements
 
-_ABOUT_FILES = ("config", "dump_config", "interpolate_env_vars", "relative_paths")
 _ABOUT_PATHS = ("relative-paths", "interpolate-env-vars")
 _NO_FILES = ("", "-", "stdin", "stdout", "none", "temporary")
 
@@ -119,7 +119,7 @@ def dump(options: Any, names: Collection[str] | None = None, **decided: Any) -> 
 
 def _flags(options: type) -> Iterator[tuple[str, Flag]]:
     for name, (flag, _) in statements(options).items():
-        if name not in _ABOUT_FILES:
+        if name not in statements(ConfiguredOptions):
             yield name, flag
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from .configured import ConfiguredOptions
 from .declaration import Group
 
-STORE = ("float32", "float16")
-PRECISION = ("float32", "int8")
 TO = "dl4mt nematus nematus-tf marian-amun marian-nematus marian-s2s npz h5 onnx web".split()
 
 OUTPUT = Group("Output", excludes="--info")
@@ -22,10 +20,10 @@ class ConvertOptions(ConfiguredOptions):
     to: str | None = OUTPUT.choice(*TO)("""
         --to DIALECT: format of OUT (if not given: npz, h5 or onnx, by the ending of its name); web
         writes a folder with a page that translates in the browser""")
-    store: str = OUTPUT.choice(*STORE, default="float32")("""
+    store: str = OUTPUT.choice("float32", "float16", default="float32")("""
         --store TYPE: data type of the weights in OUT (npz, h5, onnx or web); float16 halves the
         file size and rounds the weights to three digits""")
-    precision: str = OUTPUT.choice(*PRECISION, default="float32")("""
+    precision: str = OUTPUT.choice("float32", "int8", default="float32")("""
         --precision TYPE: data type of matrix products in OUT (onnx or web); with int8 (8-bit
         integers) the file is four times smaller, but cannot be converted back""")
     runtime_files: str | None = OUTPUT("""

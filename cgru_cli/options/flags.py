@@ -29,7 +29,7 @@ _GROUPS = """
     Configuration files
 """
 GROUPS = [*" ".join(_GROUPS.split()).split(", "), ""]
-_KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+_KINDS: dict[Any, str] = {bool: "true or false", int: "a whole number", float: "a number"}
 _PATHS = re.compile("FILE|MODEL|DIR|SRC|COMMAND")  # placeholders of values that are paths
 
 
@@ -116,7 +116,7 @@ class Flag:
         """A description of the values that are allowed, for messages."""
         if self.choices:
             return f"one of {', '.join(self.choices)}"
-        kind = next((name for known, name in _KINDS.items() if known is self.kind), "text")
+        kind = _KINDS.get(self.kind, "text")
         if not self.is_number:
             return kind
         off = "" if self.bounds.off is None else f"{self.bounds.off:g}, or "
@@ -132,26 +132,27 @@ class Flag:
         return value
 
     def _converted(self, given: Any) -> Any:
+        wrong = ValueError(f"{shown(given)}: {self.expected} is expected")
         if self.choices and isinstance(given, bool):
             given = "on" if given else "off"  # YAML reads these words as booleans
         if self.choices and isinstance(given, str):
             return next((c for c in self.choices if c.lower() == given.lower()), given)
+        if self.is_switch and type(given) is bool:
+            return given
         if self.is_switch or type(given) not in (str, int, float):
-            if self.is_switch and type(given) is bool:
-                return given
-            raise ValueError(f"{shown(given)}: {self.expected} is expected")
+            raise wrong
         if not _can_be_typed(str(given)):  # a string of JSON can hold other characters
             raise ValueError(
-                f"{shown(given)}: text without zero bytes and half characters is expected"
+                f"{shown(given)}: text without zero bytes and lone surrogates is expected"
             )
         if not self.is_number:
-            return str(given) if self.kind is str else self._of_kind(str(given))
+            return self._of_kind(str(given))
         if self.kind is int and type(given) is float:
-            raise ValueError(f"{shown(given)}: {self.expected} is expected")
+            raise wrong
         try:
             return plain_number(self.kind, given) if isinstance(given, str) else self.kind(given)
         except (ValueError, OverflowError):
-            raise ValueError(f"{shown(given)}: {self.expected} is expected") from None
+            raise wrong from None
 
     def check(self, value: Any, given: Any = None) -> None:
         """Raises ValueError, naming the expected values, for any other; given: it as typed."""

@@ -12,6 +12,7 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, TypedDict, TypeVar, 
 
 from ..errors import WORDING, CgruError, UsageError
 from ..system.terminal import Progress
+from .configured import ConfiguredOptions
 from .convert import ConvertOptions
 from .flags import statements
 from .prep import PrepOptions
@@ -22,8 +23,7 @@ from .translate import TranslateOptions
 Stated = ParamSpec("Stated")
 First = TypeVar("First")
 Result = TypeVar("Result")
-# Options that read or print other options.
-NOT_IN_PYTHON = {"config", "dump_config", "interpolate_env_vars", "relative_paths"}
+NOT_IN_PYTHON = statements(ConfiguredOptions).keys()
 
 
 class SearchKeywords(TypedDict, total=False):
@@ -68,17 +68,13 @@ class OfLines(SearchKeywords, total=False):
     progress: Progress
 
 
-class ScoringKeywords(TypedDict, total=False):
-    """Options of `cgru score` for the scores of models."""
+class ModelKeywords(TypedDict, total=False):
+    """Options that `cgru translate` and `cgru score` share for models and their text."""
 
     weights: Sequence[float | str]
-    normalize: float | None
     max_length: int
-    max_length_crop: bool
     no_preprocess: bool
     no_spm_encode: bool
-    mini_batch: int
-    maxi_batch: int
     workspace: int
     runtime: str
     precision: str
@@ -86,17 +82,22 @@ class ScoringKeywords(TypedDict, total=False):
     cpu_threads: int | None
 
 
-class TranslatorKeywords(SearchKeywords, total=False):
+class ScoringKeywords(ModelKeywords, total=False):
+    """Options of `cgru score` for the scores of models."""
+
+    normalize: float | None
+    max_length_crop: bool
+    mini_batch: int
+    maxi_batch: int
+
+
+class TranslatorKeywords(SearchKeywords, ModelKeywords, total=False):
     """Options of `cgru translate`, without those for its files and output."""
 
     compat: str | None
-    weights: Sequence[float | str]
-    max_length: int
-    no_preprocess: bool
     bpe: str | None
     join_bpe: bool
     char_level: bool
-    no_spm_encode: bool
     no_spm_decode: bool
     avoid: str | None
     shortlist: Sequence[str]
@@ -104,11 +105,6 @@ class TranslatorKeywords(SearchKeywords, total=False):
     channel_model: str | None
     lm: str | None
     channel_candidates: int | None
-    workspace: int
-    runtime: str
-    precision: str
-    device: str | None
-    cpu_threads: int | None
 
 
 def takes(

@@ -18,9 +18,8 @@ WARMUP = Group("Learning rate", needs="--lr-warmup")
 DECAY = Group("Learning rate", needs="--lr-decay")
 DROPOUT = Group("Dropout")
 
+GuideCost = Literal["ce", "mse", "mult"]
 DecayStrategy = Literal["epoch", "batches", "stalled", "epoch+batches", "epoch+stalled"]
-
-_MRT = "--objective mrt"
 
 
 @dataclass(frozen=True)
@@ -41,9 +40,7 @@ class OptimizationOptions(BatchOptions):
     guided_alignment: tuple[str, ...] = OBJECTIVE("""
         --guided-alignment FILE...: guide the attention by word alignments of the training text, one
         line `0-0 1-2` (source-target) per pair; a file for each pair of --train-sets, or none""")
-    guided_alignment_cost: Literal["ce", "mse", "mult"] = OBJECTIVE.choice(
-        "ce", "mse", "mult", default="ce"
-    )("""
+    guided_alignment_cost: GuideCost = OBJECTIVE.choice(*get_args(GuideCost), default="ce")("""
         --guided-alignment-cost: cost of the attention given the alignments of --guided-alignment:
         cross-entropy (ce), mean squared error (mse), or -log of the attention on aligned words
         (mult); needs --guided-alignment""")

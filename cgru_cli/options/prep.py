@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from ..text.copying import pattern
 from .configured import GENERAL, ConfiguredOptions
 from .declaration import Group
 from .kinds import COPIED
 
-VOCABULARY_PROGRAMS = ("marian", "nematus", "nematus-tf", "dl4mt")
+UnicodeForm = Literal["nfc", "nfkc", "none"]
+Subwords = Literal["bpe", "unigram", "subword-nmt", "none"]
 
 TEXT = Group("Text")
 TOKENS = Group("Normalisation and tokens")
@@ -25,9 +26,7 @@ _FOLDER = "--source, --target, --dev, --test, --force"
 
 @dataclass(frozen=True)
 class PrepOptions(ConfiguredOptions):
-    """`cgru prep OUT`, the filters `cgru prep --apply DIR` and `--undo DIR`, and the vocabularies
-    of other programs: `cgru prep --vocabulary-only`.
-    """
+    """`cgru prep OUT`; the filters `--apply DIR` and `--undo DIR`; and `--vocabulary-only`."""
 
     jobs: int | None = GENERAL.whole(1, 4096)("""
         -j --jobs N: number of parallel processes (the result is the same); one for each processor
@@ -53,9 +52,7 @@ class PrepOptions(ConfiguredOptions):
         --factors N: number of source factors, the word itself included; the source is tokenised
         text of `word|factor|...`""")
 
-    unicode: Literal["nfc", "nfkc", "none"] = TOKENS.choice(
-        "nfc", "nfkc", "none", default="nfc"
-    )("""
+    unicode: UnicodeForm = TOKENS.choice(*get_args(UnicodeForm), default="nfc")("""
         --unicode: Unicode normal form""")
     normalize_punctuation: bool = TOKENS("""
         --normalize-punctuation: normalise punctuation as Moses does""")
@@ -70,9 +67,7 @@ class PrepOptions(ConfiguredOptions):
         --truecase: write words in their most frequent case: Moses' truecaser, trained on the
         text""")
 
-    subwords: Literal["bpe", "unigram", "subword-nmt", "none"] | None = SUBWORDS.choice(
-        "bpe", "unigram", "subword-nmt", "none"
-    )("""
+    subwords: Subwords | None = SUBWORDS.choice(*get_args(Subwords))("""
         --subwords: method of splitting words: SentencePiece (bpe, unigram), subword-nmt, or none;
         if not given, bpe, or subword-nmt with --codes""")
     subword_vocabulary: int = SUBWORDS.whole(1, 10_000_000, default=8000)("""
@@ -141,6 +136,6 @@ class PrepOptions(ConfiguredOptions):
         --vocabulary-only: make only the vocabulary of a text, byte for byte as the --compat program
         makes it: for marian from standard input to standard output, for the others from FILE to
         FILE.json (dl4mt: FILE.pkl)""")
-    compat: str | None = PROGRAMS.choice(*VOCABULARY_PROGRAMS)("""
+    compat: str | None = PROGRAMS.choice("marian", "nematus", "nematus-tf", "dl4mt")("""
         --compat: program whose vocabulary --vocabulary-only makes, like marian-vocab or
         build_dictionary.py; needs --vocabulary-only""")

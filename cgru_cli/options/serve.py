@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from .configured import ConfiguredOptions
 from .declaration import Group, same
+from .flags import statements
 from .line_filter import MODEL_AND_TEXT, FilterOptions
 from .translate import TranslateOptions
 
@@ -147,10 +148,8 @@ class ServeOptions(ConfiguredOptions):
 
     def translating(self, models: tuple[str, ...]) -> TranslateOptions:
         """The same models and search as options of `cgru translate`."""
-        names = {field.name for field in fields(self)} & {
-            field.name for field in fields(TranslateOptions)
-        }
-        values = {name: getattr(self, name) for name in names}
+        shared = statements(ServeOptions).keys() & statements(TranslateOptions).keys()
+        values = {name: getattr(self, name) for name in shared}
         return TranslateOptions(**values | {"model": models})
 
 

@@ -60,11 +60,10 @@ def clean(
     workers: ProcessPool,
     say: Callable[[str], None],
 ) -> dict[str, Any]:
-    """Write `words.src`, `words.trg`, the pairs kept, and `sample.src`, `sample.trg`, a sample of
-    them.
+    """Write the pairs kept, `words.src` and `words.trg`, and `sample.src`, `sample.trg` of them.
 
-    pipeline: the preprocess.json of the steps up to words. Returns pairs read and kept, and how
-    many each filter removed. Raises CgruError if none is left.
+    pipeline: the preprocess.json of the steps up to words. Returns the numbers of pairs read, kept,
+    and removed by each filter. Raises CgruError if none is left.
     """
     duplicates = Duplicates(work)
     removed: Counter[str] = Counter()

@@ -9,6 +9,7 @@ import json
 import platform
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
 from typing import Any
@@ -114,21 +115,18 @@ def _versions() -> dict[str, str]:
     return versions
 
 
+@dataclass
 class _Job:
     """The steps of one run; the result of each is kept on disk."""
 
-    def __init__(
-        self,
-        place: Folder,
-        wanted: Request,
-        counts: dict[str, int],
-        workers: ProcessPool,
-        say: Callable[[str], None],
-    ):
-        """counts: lines of each file that is read."""
-        self.place, self.wanted, self.counts = place, wanted, counts
-        self.workers, self.say = workers, say
-        self.options, self.settings = wanted.options, wanted.pipeline
+    place: Folder
+    wanted: Request
+    counts: dict[str, int]  # lines of each file that is read
+    workers: ProcessPool
+    say: Callable[[str], None]
+
+    def __post_init__(self) -> None:
+        self.options, self.settings = self.wanted.options, self.wanted.pipeline
 
     def run(self) -> None:
         """All steps in order."""

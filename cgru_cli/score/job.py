@@ -7,15 +7,11 @@ soon as all pairs before them are.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..formats.declared import check_declared
-from ..formats.loaded_model import (
-    LoadedModel,
-    check_attention,
-    check_ensemble,
-    load_model,
-)
+from ..formats.loaded_model import LoadedModel, check_attention, check_ensemble, load_model
 from ..options.score import ScoreOptions
 from ..output.heatmap.heatmaps import Heatmaps
 from ..output.heatmap.view import model_names
@@ -126,68 +122,63 @@ def _with_models(
             writer.write(text)
 
 
+@dataclass
 class _Scoring:
-    """All pairs of the input scored and laid out, in windows."""
+    """Scores all pairs of the input, in windows, and lays the scores out."""
 
-    def __init__(
-        self,
-        options: ScoreOptions,
-        scorers: Sequence[EnsembleScorer],
-        layout: ScoreLayout,
-        heatmaps: Heatmaps,
-        lengths: dict[int, int] | None,
-    ):
-        """scorers: one per column; with --dual, one for each direction. lengths: takes
-        the words of each translation (including EOS) by the first model.
-        """
-        self._options, self._scorers, self._layout = options, scorers, layout
-        self._heatmaps, self._lengths = heatmaps, lengths
-        self._summary = self._filter = None
+    options: ScoreOptions
+    scorers: Sequence[EnsembleScorer]  # one per column; with --dual, one for each direction
+    layout: ScoreLayout
+    heatmaps: Heatmaps
+    lengths: dict[int, int] | None  # receives the words (with EOS) of each line's translation
+
+    def __post_init__(self) -> None:
+        options = self.options
+        self.summary = self.filter = None
         if options.summary:
-            ends = [scorer.models[0].loaded.writes_text for scorer in scorers]
-            self._summary = Summary(
-                options.summary, ends, "g" if options.compat == Program.MARIAN else ".6f"
-            )
+            ends = [scorer.models[0].loaded.writes_text for scorer in self.scorers]
+            form = "g" if options.compat == Program.MARIAN else ".6f"
+            self.summary = Summary(options.summary, ends, form)
         if options.keep_above is not None or options.keep_below is not None:
-            self._filter = PairFilter(options.keep_above, options.keep_below)
+            self.filter = PairFilter(options.keep_above, options.keep_below)
 
     def texts(self, pairs: Pairs) -> Iterator[str]:
         """The output, in the order of the input."""
-        options, in_order = self._options, InOrder[str]()
+        options, in_order = self.options, InOrder[str]()
         progress = ProgressCounter("pairs", options.quiet)
         start = 0
         for window in pairs.windows(options.mini_batch, options.maxi_batch):
             texts = [(pair.source, pair.target) for pair in window]
-            for number, scored in in_batches(self._scorers, texts, start, options.mini_batch):
+            for number, scored in in_batches(self.scorers, texts, start, options.mini_batch):
                 text = self._scored(number, window[number - start], scored)
-                if self._summary is None:
+                if self.summary is None:
                     yield "".join(in_order.put(number, text))
                 progress.add(1)
             start += len(window)
         progress.close()
-        if self._filter:
-            self._filter.report(options.quiet)
-        if self._summary:
-            yield f"{self._summary.text()}\n"
+        if self.filter:
+            self.filter.report(options.quiet)
+        if self.summary:
+            yield f"{self.summary.text()}\n"
 
     def _scored(self, number: int, pair: Pair, scored: Sequence[ScoredPair]) -> str:
         """The output for a pair; "" where it is only counted."""
-        if self._heatmaps.wants(number):
-            names = iter(model_names(self._options.model))
+        if self.heatmaps.wants(number):
+            names = iter(model_names(self.options.model))
             views = []
-            for scorer, one in zip(self._scorers, scored, strict=True):
+            for scorer, one in zip(self.scorers, scored, strict=True):
                 views += scorer.views(one, [next(names) for _ in scorer.models])
-            self._heatmaps.add(number, views, pair.source, pair.target)
+            self.heatmaps.add(number, views, pair.source, pair.target)
         hypotheses = [one.hypothesis for one in scored]
-        if self._options.dual:
+        if self.options.dual:
             hypotheses = [dual_score(*hypotheses)]
-        if self._summary:
-            self._summary.add(hypotheses)
+        if self.summary:
+            self.summary.add(hypotheses)
             return ""
-        if self._lengths is not None:
-            self._lengths[number] = len(hypotheses[0].word_scores)
+        if self.lengths is not None:
+            self.lengths[number] = len(hypotheses[0].word_scores)
         if pair.entry:
-            return self._layout.entry(pair.entry, hypotheses)
-        if self._filter:
-            return self._filter.line(pair, number, self._layout.number(hypotheses[0].total))
-        return self._layout.pair(number, scored[0].source, hypotheses, pair.target)
+            return self.layout.entry(pair.entry, hypotheses)
+        if self.filter:
+            return self.filter.line(pair, number, self.layout.number(hypotheses[0].total))
+        return self.layout.pair(number, scored[0].source, hypotheses, pair.target)

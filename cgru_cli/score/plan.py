@@ -15,7 +15,7 @@ from ..system.lines import check_distinct
 from .pairs.layout import ScoreLayout
 from .pairs.readers import NBestList, Pairs, TabSeparated, Texts
 
-RESAMPLES = 1000  # of a confidence interval, as in sacreBLEU
+RESAMPLES = 1000  # sacreBLEU's resamplings for a confidence interval
 
 _OF_PAIRS = """
     model source n_best summary normalize alignment weights heatmap heatmap_lines
@@ -31,9 +31,9 @@ class ScorePlan:
         """
         self.options = options
         self.metrics = _metrics(options)
-        # of the models of an ensemble; () for a column of scores for each model
+        # weights of an ensemble's models; () for a column of scores for each model
         self.weights: tuple[float, ...] = ()
-        # of the features of an n-best list, or those to start tuning with; None without a list
+        # weights of an n-best list's features, before tuning if any; None without a list
         self.ranking: FeatureWeights | None = None
         if self.compares_texts:
             _check_texts(options, self.metrics)

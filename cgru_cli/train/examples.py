@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 WARMUP_WORDS = 256  # the least number of target words of a mini-batch
-ALMOST_WHOLE = 0.8  # of the warm-up; from then on, mini-batches have their full size
+ALMOST_WHOLE = 0.8  # share of the warm-up after which mini-batches have their full size
 
 
 class Example(NamedTuple):

@@ -58,12 +58,18 @@ class TrainingPlan:
         return self.valid.due(before, now) and not held_back
 
     @classmethod
-    def of(cls, options: TrainOptions, *, can_validate: bool, **chosen: Any) -> TrainingPlan:
+    def of(
+        cls,
+        options: TrainOptions,
+        stated: Collection[str] | None = None,
+        *,
+        can_validate: bool,
+        **chosen: Any,
+    ) -> TrainingPlan:
         """The plan of these options, with the values that were chosen for some of them.
 
-        can_validate: whether there is text to validate on; without it there are no metrics.
-
-        Raises UsageError, naming the option, for options that contradict each other.
+        can_validate: whether there is text to validate on; without it there are no metrics. Raises
+        UsageError, naming the option, for options that contradict each other.
         """
         options = dataclasses.replace(options, **chosen)
         _check_together(options)
@@ -102,6 +108,7 @@ class TrainingPlan:
             save=Frequency.parse_all(options.save_freq),
             display=Frequency.parse(options.disp_freq),
             batch_warmup=batch_warmup,
+            stated=stated,
             chosen=chosen,
         )
 

@@ -66,8 +66,7 @@ def decide(
     write_model.output_path(options.model, "npz")
     texts = Texts.of(options, data)
     make_missing(texts, options)
-    plan = TrainingPlan.of(options, can_validate=texts.dev is not None)
-    plan = dataclasses.replace(plan, stated=stated)
+    plan = TrainingPlan.of(options, stated, can_validate=texts.dev is not None)
     check_extras(options)
     return plan, texts
 

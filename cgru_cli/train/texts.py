@@ -207,7 +207,6 @@ def _with_beside(texts: Texts, options: TrainOptions) -> Texts:
 
 
 def _prepared(folder: Path) -> Texts:
-
     def there(*names: str) -> Path | None:
         return next((folder / name for name in names if (folder / name).is_file()), None)
 

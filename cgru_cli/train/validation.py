@@ -44,17 +44,13 @@ class Validator:
     """
 
     def __init__(
-        self,
-        options: TrainOptions,
-        metrics: Sequence[str],
-        dev_set: DevSet,
-        model: RecurrentModel,
+        self, options: TrainOptions, metrics: Sequence[str], dev_set: DevSet, model: RecurrentModel
     ):
         import tensorflow as tf
 
         self.options, self.metrics, self.dev_set, self.model = options, metrics, dev_set, model
         self.translated: list[str] = []  # by the last run
-        self.seconds = 0.0  # that this took
+        self.seconds = 0.0  # duration of the last translation
         self._translates = bool(set(metrics) - {*COSTS, "valid-script"})
         self._script: list[str] = []
         if {"translation", "valid-script"} & set(metrics):
@@ -171,7 +167,7 @@ class Validator:
     def _scores(
         self, texts: Sequence[str], epoch: int, update: int, check: Check
     ) -> dict[str, float]:
-        """The metrics of translations; they are written to a file if that is asked for."""
+        """The metrics of translations, which are also written to --valid-translation-output."""
         metrics, output = self.metrics, self.options.valid_translation_output
         scores = {}
         if {"bleu", "bleu-detok", "chrf"} & set(metrics):

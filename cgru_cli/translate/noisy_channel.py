@@ -53,10 +53,11 @@ class NoisyChannel:
         weights: Sequence[float],
         settings: SearchSettings,
     ):
-        """Read the models that the options name. models: the direct ones, with their reading;
-        weights: those of the channel model and the language model.
+        """Read the models that the options name.
 
-        Raises CgruError for models of the wrong kind, or whose words cannot be mapped.
+        models: the direct models, with their reading; weights: those of the channel model and the
+        language model. Raises CgruError for models of the wrong kind, or whose words cannot be
+        mapped.
         """
         from ..search.settings import ChannelSum
 
@@ -77,10 +78,8 @@ class NoisyChannel:
         self.stepped: list[LoadedModel] = []  # a language model in every step of the beam
         self._lm_words: Callable[[str, int], list[str]] | None = None
         self._has_lm = options.lm is not None
+        self._lm_scores: Callable[[Sequence[Sequence[str]]], np.ndarray] = _no_scores
         if not self._has_lm:
-            self._lm_scores: Callable[[Sequence[Sequence[str]]], np.ndarray] = lambda texts: (
-                np.zeros(len(texts))
-            )
             return
         lm = _language_model(options, direct)
         if isinstance(lm, NGrams):
@@ -168,6 +167,10 @@ class NoisyChannel:
         features += [("LM", lm / source_length**alpha)] if self._has_lm else []
         total = self._sum.total(hypothesis.score, channel, lm, length, source_length)
         return hypothesis._replace(total=total, model_scores=direct, features=features)
+
+
+def _no_scores(texts: Sequence[Sequence[str]]) -> np.ndarray:
+    return np.zeros(len(texts))
 
 
 def _channel_model(options: TranslateOptions, direct: LoadedModel) -> LoadedModel:
@@ -320,9 +323,7 @@ class _ForcedDecoding:
 
     @functools.cached_property
     def _scorer(self) -> Scorer | OnnxScorer:
-        """Built on first use, because TensorFlow starts after the models are read; the arrays move
-        into it.
-        """
+        """Built on first use, as TensorFlow starts after the models are read; takes the arrays."""
         from ..search.computed import scorer, take_over
 
         options = self._options

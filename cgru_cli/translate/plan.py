@@ -46,9 +46,7 @@ _OF_TEXT = """
     split_sentences mbr
 """.split()  # options that models of labels do not have
 _NOT_OF_NEMATUS_TF = "force_decode constraints avoid channel_candidates mbr_n_best".split()
-_ATTENTION = """
-    alignment alignment_format output_alignment unk_replace heatmap markup
-""".split()
+_ATTENTION = "alignment alignment_format output_alignment unk_replace heatmap markup".split()
 
 
 class SearchPlan:
@@ -102,7 +100,7 @@ class SearchPlan:
             self.channel = NoisyChannel(
                 options, models, self.reading, channel_weights, self.settings
             )
-        # the most words of a translation, from the words of its source (both with EOS)
+        # maximum length of a translation, given the length of its source (both with EOS)
         self.limit = _limit(options, models, program)
         # words to choose from: a shortlist for each model that reads text, or none
         self.shortlists: tuple[Shortlist, ...] = (

@@ -36,8 +36,8 @@ class RequestReader:
     """Reads lines, and phrases that their translations must or must not contain."""
 
     def __init__(self, plan: SearchPlan, target: LoadedModel, source: LoadedModel):
-        """target: the model whose words translations have; source: the model whose words lines
-        have, or the target's where no model reads a source.
+        """target: the model in whose words translations are; source: the model in whose words lines
+        are, or the same one if no model reads a source.
         """
         self._plan, self._target, self._source = plan, target, source
         self._generates = not source.reads_source
@@ -85,9 +85,7 @@ class RequestReader:
             not (words or self._takes_empty),
             copied,
             markup,
-            {place: self.count(text[:place], number) for place in markup.borders()}
-            if markup
-            else {},
+            {p: self.count(text[:p], number) for p in (markup.borders() if markup else ())},
         )
 
     def markup(self, source: str, form: str) -> Markup:

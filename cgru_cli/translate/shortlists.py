@@ -16,9 +16,8 @@ def shortlist_of(options: TranslateOptions) -> tuple[str, kinds.ShortlistNumbers
 
     Raises UsageError for invalid numbers.
     """
-    given = options.shortlist
     try:
-        return kinds.shortlist((given,) if isinstance(given, str) else given) if given else None
+        return kinds.shortlist(options.shortlist) if options.shortlist else None
     except ValueError as error:
         raise UsageError(f"--shortlist {error}") from None
 

@@ -287,7 +287,7 @@ def test_the_delay_of_marian_is_the_size_of_an_update_in_what_fits(line, delay, 
         ("marian", "--sync-freq 100u", "all devices always have the same weights"),
         ("marian", "--mini-batch-round-up false", "above 80 % of its size is always whole"),
         ("marian", "--cost-scaling", "the scale of float16 begins with 1024"),
-        ("marian", "--custom-fallbacks x", "options never change during a training"),
+        ("marian", "--custom-fallbacks x", "options never change during training"),
         ("marian", "--clip-gemm 2", "the inputs of matrix products are not clipped"),
         ("marian", "--no-reload --pretrained-model m", "--no-reload starts from random weights"),
         ("marian", "--all-caps-every 3", "no vocabulary is a .spm"),
@@ -297,7 +297,7 @@ def test_the_delay_of_marian_is_the_size_of_an_update_in_what_fits(line, delay, 
         ("nematus-tf", "--max_tokens_per_device 9", "the same gradient, with more memory"),
         ("nematus-tf", "--loss_function MRT --sample_way beam_search", "samples are drawn"),
         ("nematus", "--objective MRT --mrt_samples_meanloss 3", "the same without a mean loss"),
-        ("nematus-tf", "--reload other/model-9", "a new training begins with its weights"),
+        ("nematus-tf", "--reload other/model-9", "a new run starts from its weights"),
     ],
 )
 def test_an_option_that_could_change_results_says_what_differs(program, line, reason):
@@ -357,7 +357,7 @@ def test_the_starts_of_marians_decays(line, start, note):
 def test_a_workspace_is_of_batches_that_fit_it():
     options, note = parsed_with_note("train", "--compat", "marian", "-w", "900")
     assert options.workspace == TrainOptions().workspace
-    assert "--workspace (memory is taken as it is needed, without --mini-batch-fit)" in note
+    assert "--workspace (memory is allocated as needed, without --mini-batch-fit)" in note
     options, note = parsed_with_note("train", "--compat", "marian", "-w", "900", "--mini-batch-fit")
     assert (options.workspace, note) == (900, "")
 

@@ -74,6 +74,7 @@ def metric_of(
     sentences: bool = False,
 ) -> Metric:
     """The metric, with statistics of the references, if given, computed once for all systems.
+
     texts: the systems' outputs, for metrics of labels. force: do not warn of tokenised text.
     sentences: for scores of single sentences, which may be shorter than BLEU's longest n-grams.
     Raises UsageError for an unknown tokeniser, CgruError for one whose package is missing.
@@ -92,7 +93,7 @@ def metric_of(
         raise UsageError(f"--tokenize {tokenize}: sacrebleu has {known}")
     try:
         return BLEU(case, force, tokenize, effective_order=sentences, references=references)
-    except (ValueError, RuntimeError, ImportError) as error:  # of packages that it needs
+    except (ValueError, RuntimeError, ImportError) as error:  # a package is missing
         raise CgruError(f"--tokenize {tokenize}: {str(error).splitlines()[0]}") from None
 
 
@@ -178,8 +179,9 @@ def _alone(
 def _paired(
     metrics: Mapping[str, Metric], systems: Mapping[str, Sequence[str]], plan: ScorePlan
 ) -> Scores:
-    """Each system against the first: paired bootstrap (Koehn 2004) or approximate randomisation
-    (Riezler and Maxwell 2005).
+    """Each system compared with the first.
+
+    By paired bootstrap (Koehn 2004) or approximate randomisation (Riezler and Maxwell 2005).
     """
     from sacrebleu.significance import PairedTest
 

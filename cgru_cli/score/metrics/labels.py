@@ -16,7 +16,7 @@ from sacrebleu.metrics.base import Metric, Score, Signature
 from ...errors import CgruError
 from ...system.lines import tokens
 
-SEED = 12345  # of resampling, as in sacreBLEU
+SEED = 12345  # sacreBLEU's random seed of resampling
 
 
 class _LabelSignature(Signature):
@@ -39,8 +39,8 @@ class LabelMetric(Metric):
     def __init__(
         self, name: str, texts: Sequence[Sequence[str]], references: Sequence[Sequence[str]]
     ):
-        """name: one of `options.score.LABEL_METRICS`. texts: the output of every system; each
-        of their labels is a group, if the average is "macro".
+        """name: one of `options.score.LABEL_METRICS`. texts: the output of each system; for a macro
+        average, each label in them is a group.
         """
         super().__init__()
         self.name, self.average, self._items = _METRICS[name]

@@ -16,22 +16,22 @@ from ...system.lines import tokens
 from ...system.plain_numbers import plain_number
 
 SEPARATOR = " ||| "
-_DIGITS = 18  # of the number of a sentence
+_DIGITS = 18  # the most that the number of a sentence may have
 _WORDS = "WordScores="  # Marian's field in front of the features: a number for each word
 
 
 class Entry(NamedTuple):
     """A hypothesis of sentence `sentence` (from 0), and all fields of its line.
 
-    length: words that the model wrote, including EOS; None where it is unknown. Raw text has fewer
-    words than the model wrote pieces. divisor: the length by which scores are divided.
+    length: words that the model wrote, including EOS; None if unknown. Raw text has fewer words
+    than the model wrote pieces. divisor: the length by which scores are divided.
     """
 
     sentence: int
     text: str
     features: dict[str, float]
     fields: list[str]
-    place: int  # of the features among the fields; their number where there are none
+    place: int  # index of the features among the fields; the number of fields without features
     length: int | None = None
     divisor: float = 1.0
 
@@ -59,7 +59,7 @@ def split(line: str) -> tuple[int, list[str]]:
 
 
 def parse(line: str) -> Entry:
-    """A line of a list. Raises CgruError for another line, and for features without numbers."""
+    """A line of a list. Raises CgruError for any other line, and for features without numbers."""
     sentence, fields = split(line)
     words = [tokens(field) for field in fields]
     place = _place(words)

@@ -18,9 +18,7 @@ class MostSimilar(Reranker):
     """Yields each sentence's hypothesis with the highest sentence-level score."""
 
     def __init__(self, plan: ScorePlan, sentences: Sentences, *, join: Callable[[str], str] = str):
-        """Read the references. Raises CgruError for files that cannot be read or differ in their
-        number of lines.
-        """
+        """Read the references. Raises CgruError for unreadable files and unequal line counts."""
         options = plan.options
         super().__init__(sentences, FeatureWeights(), join=join)
         self._metric = metric_of(str(options.oracle), options, force=True, sentences=True)

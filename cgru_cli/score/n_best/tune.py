@@ -29,9 +29,10 @@ class Tuner:
     """
 
     def __init__(self, plan: ScorePlan, reranker: Reranker):
-        """Read the references. Raises CgruError for files that cannot be read or differ in their
-        number of lines, and where scipy is missing; UsageError for a metric that cannot be
-        optimised.
+        """Read the references.
+
+        Raises CgruError for unreadable files, unequal line counts and where scipy is missing;
+        UsageError for a metric that cannot be optimised.
         """
         self._plan, self._reranker = plan, reranker
         self._lists: list[list[Entry]] = []
@@ -115,7 +116,6 @@ def _metric(plan: ScorePlan) -> str:
 
 
 def _summary(tuned: dict[str, Any], width: int) -> str:
-
     def gain(compared: dict[str, Any]) -> str:
         low, high = compared["interval"]
         return (

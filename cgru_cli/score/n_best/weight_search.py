@@ -46,8 +46,9 @@ class Development:
         references: Sequence[Sequence[str]],
         metric: Metric,
     ) -> Development:
-        """texts: the text of each entry that is compared; references: (R,S). A sentence without
-        hypotheses counts as an empty translation.
+        """texts: the text of each entry to compare; references: (R,S).
+
+        A sentence without hypotheses counts as an empty translation.
         """
         names = next(tuple(entries[0].features) for entries in sentences if entries)
         counts = np.array([max(1, len(entries)) for entries in sentences])

@@ -27,24 +27,23 @@ def dual_score(forward: Hypothesis, backward: Hypothesis) -> Hypothesis:
 
 
 class PairFilter:
-    """Keeps the pairs whose scores lie between two bounds, both excluded, and counts them."""
+    """Keeps the pairs whose scores lie between two bounds, both excluded, and counts them.
+
+    None: no bound.
+    """
 
     def __init__(self, above: float | None, below: float | None):
-        """A bound that is None keeps every pair."""
-        self._above, self._below = above, below
+        self._above = -math.inf if above is None else above
+        self._below = math.inf if below is None else below
         self._pairs = self._kept = 0
 
     def line(self, pair: Pair, number: int, score: str) -> str:
         """A pair (counted from 0) that is kept, as text: source, target, score, number from 1.
 
-        "" for a pair that is not kept. score: as it is printed. Raises CgruError for a tab in a
-        pair.
+        "" for a pair that is not kept. score: as printed. Raises CgruError for a tab in a pair.
         """
         self._pairs += 1
-        value = float(score)
-        if self._above is not None and not value > self._above:
-            return ""
-        if self._below is not None and not value < self._below:
+        if not self._above < float(score) < self._below:
             return ""
         if "\t" in pair.source or "\t" in pair.target:
             raise CgruError(

@@ -38,8 +38,8 @@ class ModelScorer:
         threads: int | None = None,
         computed: Computed | None = None,
     ):
-        """workspace: MiB that a batch may take. threads: of ONNX Runtime. computed: the model's
-        computation, where it exists already; else the model's arrays move into a new one.
+        """workspace: MiB that a batch may take. threads: number of threads of ONNX Runtime.
+        computed: the model's computation, if it exists; else its arrays move into a new one.
 
         Raises CgruError where ONNX Runtime would score tags with a CRF.
         """

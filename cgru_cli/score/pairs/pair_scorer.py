@@ -7,11 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Unpack, overload
 
 from ...errors import UsageError
-from ...formats.loaded_model import (
-    ModelSource,
-    check_ensemble,
-    loaded_models,
-)
+from ...formats.loaded_model import ModelSource, check_ensemble, loaded_models
 from ...options.flags import shown
 from ...options.keywords import (
     Arguments,
@@ -50,7 +46,7 @@ class PairScorer:
         word_penalty: float | None = None,
         **options: Unpack[ScoringKeywords],
     ):
-        """models, vocabularies, attention: see `Translator`. word_penalty and normalize decide
+        """models, vocabularies, attention: see `Translator`. word_penalty and normalize determine
         `total`, with the same defaults as in `Translator`. options: those of `cgru score` for the
         scores of models, with "_" for "-" in their names. Raises the errors of `Translator`.
         """

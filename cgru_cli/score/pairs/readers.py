@@ -36,8 +36,9 @@ class Pairs:
         raise NotImplementedError
 
     def windows(self, mini_batch: int, maxi_batch: int) -> Iterator[list[Pair]]:
-        """Up to mini_batch * maxi_batch pairs each time. The pairs before a bad line are given
-        before its error is raised.
+        """Windows of up to mini_batch * maxi_batch pairs.
+
+        The pairs before a bad line are yielded before its error is raised.
         """
         for lines in windows(self._lines, mini_batch, maxi_batch):
             first = self._count + 1

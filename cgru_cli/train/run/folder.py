@@ -50,7 +50,7 @@ class RunFolder:
         if UPDATE not in self._kept.name:
             raise UsageError(f"--keep-as {keep_as}: the file name lacks {UPDATE}, for the update")
         self.state = self.beside(".state.npz")  # from which the run resumes
-        self.records = self.beside(".metrics.jsonl")  # of the log, for programs
+        self.records = self.beside(".metrics.jsonl")  # the log for programs
         self.marian_progress = self.beside(".progress.yml")
         self.marian_optimizer = self.beside(".optimizer.npz")
         self.dev = self.beside(".dev.npz")  # for scripts, named as Nematus and Marian name it
@@ -73,7 +73,7 @@ class RunFolder:
         return self.beside(f".best-{metric}.npz")
 
     def kept(self, updates: int) -> Path:
-        """The model after this many updates; of a checkpoint the prefix of its files."""
+        """The model after this many updates; for a checkpoint, the prefix of its files."""
         return self._kept.with_name(self._kept.name.replace(UPDATE, str(updates)))
 
     def check_new(self, vocabularies: Sequence[Vocabulary]) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ...optimization.step import TrainingStep
     from .marian import MarianRun
 
-# Of the names in `identity`, those that decide only the batches.
+# The names in `identity` that determine only the batches.
 _OF_THE_TEXT = """
     training text, alignments, weights, number of devices, --workspace, --seed, --mini-batch,
     --mini-batch-words, --mini-batch-fit, --maxi-batch, --maxi-batch-sort, --no-shuffle,
