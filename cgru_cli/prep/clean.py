@@ -88,7 +88,7 @@ def clean(
         removed["duplicates"] = len(first) - kept
         counts = {name: count for name, count in removed.items() if count}
         if not kept:
-            raise CgruError(f"no pair of {read:,} is left: {summary(removed)}")
+            raise CgruError(f"none of {read:,} pairs is left: {summary(removed)}")
         say(f"{read:,} pairs, " + (f"removed {summary(removed)}" if counts else "none removed"))
         for name, count in counts.items():
             if 2 * count > read:

@@ -18,7 +18,7 @@ FILTERS = {
     "identical": "with identical sides",
     "characters": "with too many characters",
     "length": "with too many words",
-    "ratio": "with too different lengths",
+    "ratio": "with lengths that differ too much",
     "duplicates": "seen before",
 }
 # C0 and C1, except the tab, which is a space, and the newline, which ends a line.

@@ -175,7 +175,7 @@ def _check_texts(options: ScoreOptions, metrics: Sequence[str]) -> None:
         if getattr(options, name):
             raise UsageError(f"--metric compares texts and takes no --{name.replace('_', '-')}")
     if len(set(options.target)) < len(options.target):
-        raise UsageError("--target names one system twice")
+        raise UsageError("--target names a system twice")
     of_labels = [name for name in metrics if name in LABEL_METRICS]
     if options.confusion and not of_labels:
         raise UsageError("--confusion needs labels: --metric accuracy or f1")

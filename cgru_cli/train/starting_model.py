@@ -61,7 +61,7 @@ def undrawn_model(options: TrainOptions, texts: Texts) -> tuple[Model, list[Voca
     model.settings.right_left = options.right_left
     kind = model.structure.type
     if options.alignments and not kind.attends:
-        raise UsageError(f"--guided-alignment: {kind} has no attention to be guided")
+        raise UsageError(f"--guided-alignment: {kind} has no attention to guide")
     if kind.writes_text:
         model.settings.beam_size, model.settings.normalize = options.beam_size, options.length_power
     return model, vocabularies

@@ -68,9 +68,9 @@ _USELESS = {
     Type.LM: (_SOURCE_OPTIONS, "a language model reads no source text"),
     Type.SEQ2SEQ: (
         "deep_context lexical dropout_annotation",
-        "seq2seq hands on states, no annotations",
+        "seq2seq passes on states, not annotations",
     ),
-    Type.ENCDEC: ("lexical", "encdec has no attention, which a lexical model weighs words by"),
+    Type.ENCDEC: ("lexical", "encdec has no attention, by which a lexical model weights words"),
 }
 
 

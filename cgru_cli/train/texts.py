@@ -124,7 +124,7 @@ def _beside_text(options: TrainOptions, texts: Sequence[Text]) -> tuple[Path, ..
     Fields between tabs of one file have one vocabulary. Raises UsageError for standard input.
     """
     if is_copy(options):
-        raise UsageError("standard input: no vocabulary can be beside it; name them: -v SRC TRG")
+        raise UsageError("standard input has no vocabularies beside it; name them: -v SRC TRG")
     beside = []
     for text in texts:
         named = [Path(f"{text}{suffix}") for suffix in (".yml", ".yaml", ".json")]

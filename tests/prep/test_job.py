@@ -431,7 +431,7 @@ def test_changed_temporary_files_are_made_again(job, tmp_path, monkeypatch):
 def bad_inputs(text):
     yield "no lines to train on", {"pairs": []}
     yield (
-        r"no pair of 2 is left: 1 with an empty side, 1 with identical sides",
+        r"none of 2 pairs is left: 1 with an empty side, 1 with identical sides",
         {"pairs": [("", "b"), ("a", "a")]},
     )
     yield "--subword-vocabulary 5: ", {"subword_vocabulary": 5}

@@ -123,7 +123,7 @@ def test_options_describe_a_structure(changes):
         ({"type": "seq2seq", "enc_type": "bidirectional"}, "of one direction"),
         ({"type": "seq2seq", "dec_depth": 2}, "both must be the same"),
         ({"type": "seq2seq", "dec_cell": "lstm"}, "both must be the same"),
-        ({"type": "seq2seq", "lexical": True}, "--lexical: seq2seq hands on states"),
+        ({"type": "seq2seq", "lexical": True}, "--lexical: seq2seq passes on states"),
         ({"type": "encdec", "lexical": True}, "encdec has no attention"),
         ({"condition": True}, "--condition requires --type lm"),
         ({"type": "encdec", "condition": True}, "--condition requires --type lm"),

@@ -72,9 +72,9 @@ class Sentences:
             return self._lengths.pop(self._lines)
         if entry.length is None and not self._in_words:
             raise CgruError(
-                "--normalize needs how many words the model wrote; name the model with --model, "
-                "write the list with --word-scores, or say by --in-words or --join-bpe that its "
-                "text is in the model's own words"
+                "--normalize needs the number of words that the model wrote; name the model with "
+                "--model, write the list with --word-scores, or add --in-words or --join-bpe if "
+                "its text is in the model's own words"
             )
         return entry.length or entry.words
 
@@ -90,7 +90,7 @@ class Sentences:
                 "the list is truncated or its number is damaged"
             )
         if not entry.features:
-            raise CgruError("no features to rank by; name a model that adds one, with -m")
+            raise CgruError("no features to rank by; name a model with -m to add one")
         self.features = self.features or tuple(entry.features)
         for name in self.features:
             if name not in entry.features:

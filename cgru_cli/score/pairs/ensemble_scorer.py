@@ -105,8 +105,8 @@ class EnsembleScorer:
         ]
         if self._with_mean and any(words != read[0] for words in read):
             raise CgruError(
-                f"line {number + 1}: the models cut the source into different words, so that "
-                "their attention has no mean; score with one after another"
+                f"line {number + 1}: the models split the source into different words, so that "
+                "their attention cannot be averaged; score with one after another"
             )
         return lines
 

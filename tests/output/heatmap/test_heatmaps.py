@@ -131,7 +131,7 @@ def test_models_that_read_other_words_have_no_mean(score, texts, tmp_path, monke
     monkeypatch.setattr(LoadedModel, "tokenizer", tokenizer)
     page = tmp_path / "out.html"
     outcome = score("-m", *models, *texts, "--ensemble", "--heatmap", page)
-    one_line(outcome, 1, "line 1: the models cut the source into different words")
+    one_line(outcome, 1, "line 1: the models split the source into different words")
     assert not page.exists()
     done(score("-m", *models, *texts, "--heatmap", page))
     one, two = data_of(page)[1]

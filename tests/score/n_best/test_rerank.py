@@ -66,7 +66,7 @@ def test_lengths_are_in_words_of_the_model():
     assert reranked(scored, alpha=1.0, in_words=False) == "one\n"
     assert reranked(lines, alpha=1.0, lengths={0: 4, 1: 3}) == "one\n"
     assert reranked(lines, alpha=0.0, in_words=False) == "one\n", "nothing is divided"
-    with pytest.raises(CgruError, match="list: line 1: --normalize needs how many words"):
+    with pytest.raises(CgruError, match="list: line 1: --normalize needs the number of words"):
         reranked(lines, alpha=1.0, in_words=False)
 
 

@@ -262,7 +262,9 @@ def test_model_gives_the_length_of_raw_text(lines, score, tmp_path):
     expected = sorted(s / (len(text.split(" ")) + 1) for s, text in zip(sums, pieces, strict=True))
     np.testing.assert_allclose(totals, expected, rtol=1e-4)
     joined = written(tmp_path / "joined", [entry.replace("@@ ", "") for entry in entries])
-    one_line(score("--n-best", joined, "--rerank", "-n"), 1, "--normalize needs how many words")
+    one_line(
+        score("--n-best", joined, "--rerank", "-n"), 1, "--normalize needs the number of words"
+    )
     assert lines("--n-best", joined, "--rerank", "-n", "--in-words")
     one_line(score("--n-best", joined, "--in-words", "-m", model, "--rerank"), 2, "--in-words")
 
