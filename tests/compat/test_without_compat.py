@@ -40,7 +40,7 @@ OTHERS = {
         "-p (one process uses all processors)",
     ),
     "translate -d 0 1": (
-        "marian", "-d is Marian's: it has no effect here (only one", {}, "-d (only one device is used)",
+        "marian", "-d is Marian's: it has no effect here (only", {}, "-d (only one device is used)",
     ),
     "translate --device-list cpu:0": (
         "nematus", "--device-list is Nematus': it has no effect", {},
