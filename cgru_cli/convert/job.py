@@ -61,7 +61,13 @@ def run(model: str, output: str | None, options: ConvertOptions) -> None:
         )
         return
     target = write_model(
-        source, output, to, options.vocabularies, force=options.force, precision=options.precision
+        source,
+        output,
+        to,
+        options.vocabularies,
+        force=options.force,
+        precision=options.precision,
+        one_file=options.one_file,
     )
     if options.verify:
         verify(source, read(target))
@@ -75,6 +81,8 @@ def _check(output: str, to: str, options: ConvertOptions) -> None:
         output_path(output, to)
         if options.runtime_files is not None:
             raise UsageError("--runtime-files requires --to web")
+    if options.one_file and to != "onnx":
+        raise UsageError("--one-file requires an .onnx as OUT")
     if options.precision != "float32" and to not in ("onnx", "web"):
         raise UsageError(f"--precision {options.precision} requires an .onnx as OUT, or --to web")
     if options.verify and (to == "web" or options.precision != "float32"):
@@ -94,13 +102,15 @@ def write_model(
     *,
     force: bool = False,
     precision: str = "float32",
+    one_file: bool = False,
 ) -> Path:
     """Write a model in any program's format, with configuration and vocabularies beside it.
 
     to: the format, as in `cgru convert --to`; by default from the path's ending (.npz, .h5, .onnx).
     vocabularies: files, source (one per factor) then target; by default those of the model.
-    force: overwrite files. precision: of an ONNX file, float32 or int8. Returns the path; for a
-    checkpoint the prefix of its files.
+    force: overwrite files. precision: of an ONNX file, float32 or int8. one_file: store the
+    vocabularies and the preprocessing inside an ONNX file. Returns the path; for a checkpoint the
+    prefix of its files.
 
     Raises CgruError where the format cannot hold the model, naming each feature, and where a file
     exists and force is not given; UsageError where the path does not fit the format.
@@ -115,11 +125,11 @@ def write_model(
         try:
             beside = model_vocabularies.find(plain, vocabularies)
         except CgruError as error:
-            if vocabularies:
+            if vocabularies or one_file:
                 raise
             warn(f"{error}; writing the model without vocabularies")
     graph = _graph(plain, precision) if to == "onnx" else None
-    write(plain, target, to, beside, force, graph=graph)
+    write(plain, target, to, beside, force, graph=graph, one_file=one_file)
     return target
 
 

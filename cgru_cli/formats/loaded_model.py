@@ -17,6 +17,7 @@ from .. import errors
 from ..errors import CgruError, UsageError
 from ..parameters.structure import EOS_ID, Condition, Type
 from ..system.lines import tokens
+from ..system.structured_files import StoredFile
 from ..text.conditions import condition_columns
 from ..text.labels import check_labels, label_ids
 from ..text.source_words import (
@@ -31,7 +32,7 @@ from ..text.source_words import (
 from ..text.tokenised import Tokenisation
 from ..text.vocabulary import Vocabulary
 from . import model_vocabularies, read_model
-from .model import PREPROCESSING, Model
+from .model import Model
 
 if TYPE_CHECKING:
     from ..text.pipeline import Preprocessing
@@ -308,8 +309,8 @@ def preprocessing_of(
     asked: options that do part of it, and whether each is given. Raises CgruError where a file is
     damaged or two differ, UsageError where such an option is given.
     """
-    paths = [f"{loaded.model.path}{PREPROCESSING}" for loaded in models]
-    paths = list(filter(os.path.exists, paths))
+    paths = [loaded.model.preprocessing for loaded in models]
+    paths = [path for path in paths if isinstance(path, StoredFile) or os.path.exists(path)]
     if not paths:
         return None
     from ..text.pipeline import Preprocessing

@@ -11,6 +11,7 @@ from ..parameters.names import parameters
 from ..parameters.parameter import Dialect, Parameter
 from ..parameters.program import Program
 from ..parameters.structure import Structure
+from ..system.structured_files import StoredFile
 
 PREPROCESSING = ".preprocess.json"  # after a model's name: how raw text is prepared for it
 
@@ -27,6 +28,7 @@ class ModelSettings:
     program: str = ""  # a `Program`, if the configuration tells
     structure: dict = field(default_factory=dict)
     vocabularies: list[str] = field(default_factory=list)  # sources (one per factor), then target
+    preprocessing: StoredFile | None = None  # if the model's own file holds it
     unsupported: list[str] = field(default_factory=list)  # features that cgru cannot compute
     right_left: bool = False  # writes from the end of a sentence
     source_reversed: bool = False  # reads from the end too, as all such models of Marian do
@@ -87,6 +89,11 @@ class Model:
     def store(self) -> str:
         """The type in which cgru's own formats store the arrays."""
         return next(iter(self.arrays.values())).dtype.name
+
+    @property
+    def preprocessing(self) -> str:
+        """The path of its `preprocess.json`, which may not exist."""
+        return self.settings.preprocessing or f"{self.path}{PREPROCESSING}"
 
     @property
     def parameter_count(self) -> int:

@@ -1,5 +1,6 @@
 """The files of a model: its arrays, still unread, and the configurations beside them."""
 
+import base64
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from ..parameters.parameter import Dialect
 from ..system.atomic_files import check_whole
 from ..system.structured_files import (
     LARGEST_YAML,
+    StoredFile,
     check_text,
     parse_json,
     parse_yaml,
@@ -22,7 +24,7 @@ from ..system.structured_files import (
 from . import array_files, pickles
 from .array_files import StoredArray
 from .dialects import MARIAN_YAML
-from .model import ModelSettings
+from .model import PREPROCESSING, ModelSettings
 from .onnx_file import VERSION, open_onnx
 from .own_configuration import Own
 from .read_configuration import from_marian, from_nematus
@@ -75,6 +77,12 @@ def opened(path: Path) -> Iterator[ModelFile]:
                     f"{path}: an ONNX file of version {own.version}; this cgru reads version "
                     f"{VERSION}: install a newer one"
                 )
+            inside = {
+                name: StoredFile.of(f"{path}/{name}", base64.b64decode(content))
+                for name, content in own.files.items()
+            }
+            settings.vocabularies = [inside.get(name, name) for name in settings.vocabularies]
+            settings.preprocessing = inside.get(PREPROCESSING)
             yield ModelFile(path, "onnx", stored, settings, own)
         return
     if not start.startswith(b"PK"):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ..errors import CgruError, reading, warn
 from ..parameters.structure import Condition
+from ..system.structured_files import StoredFile
 from ..text.vocabulary import Vocabulary
 from .model import Model
 from .pickles import as_pickle
@@ -51,11 +52,13 @@ def find(model: Model, given: Sequence[str] = ()) -> list[Vocabulary]:
     ]
 
 
-def _located(model: Model, name: str) -> Path:
+def _located(model: Model, name: str) -> Path | StoredFile:
     """The path of a vocabulary.
 
     The working directory comes last, as a file there may be another model's.
     """
+    if isinstance(name, StoredFile):
+        return name
     folder = model.path.parent
     candidates = list(dict.fromkeys((folder / name, folder / Path(name).name, Path(name))))
     present = []
@@ -142,7 +145,8 @@ def _file(vocabulary: Vocabulary, to: str) -> tuple[str, bytes] | None:
     The file is copied if the program reads its form, and written anew otherwise.
     """
     path, spm = Path(vocabulary.path), vocabulary.format == "sentencepiece"
-    name, exists = path.name.removesuffix(".gz"), spm or path.is_file()
+    name, stored = path.name.removesuffix(".gz"), isinstance(vocabulary.path, StoredFile)
+    exists = spm or stored or path.is_file()
     for suffix in (".json", ".pkl", ".pickle", ".yml", ".yaml", ".txt"):
         name = name.removesuffix(suffix)
     if to.startswith("marian"):
@@ -151,15 +155,22 @@ def _file(vocabulary: Vocabulary, to: str) -> tuple[str, bytes] | None:
     else:
         form = {"dl4mt": "pickle", "nematus": "json", "nematus-tf": "json"}.get(to)
         fits = form is None or vocabulary.format == form
-        if not (exists and fits) or (form and _is_gzipped(path)):
+        if not (exists and fits) or (form and _raw(vocabulary.path)[:2] == b"\x1f\x8b"):
             if spm:
                 return None
             if form == "pickle":
                 words = {word: i for i, word in sorted(vocabulary.words.items())}
                 return f"{name}.pkl", as_pickle(words)
             return f"{name}.json", as_file(vocabulary, f"{name}.json", "nematus")
+    return path.name, _raw(vocabulary.path)
+
+
+def _raw(path: str) -> bytes:
+    """The content of a file, still compressed."""
+    if isinstance(path, StoredFile):
+        return path.content
     with reading(path):
-        return path.name, path.read_bytes()
+        return Path(path).read_bytes()
 
 
 def _same_content(one: Path, other: Path) -> bool:
@@ -167,8 +178,3 @@ def _same_content(one: Path, other: Path) -> bool:
         return one.samefile(other) or one.read_bytes() == other.read_bytes()
     except OSError:
         return False
-
-
-def _is_gzipped(path: Path) -> bool:
-    with open(path, "rb") as stream:
-        return stream.read(2) == b"\x1f\x8b"

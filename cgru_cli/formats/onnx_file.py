@@ -19,6 +19,7 @@ from . import protobuf
 from .array_files import MOST_ARRAYS, StoredArray
 
 ATTRIBUTE = "cgru"  # the key of the description among the metadata
+BEGIN, STEP, NARROW_STEP, SCORING_STEP = range(4)  # the values of the graph's input `task`
 VERSION = 1  # of the graph's inputs, outputs and description
 # the fields that are read, by their numbers in onnx.proto
 _GRAPH, _METADATA, _INITIALIZER = 7, 14, 5

@@ -65,6 +65,7 @@ class Own:
     # of ONNX files
     version: Annotated[int, Meta(ge=1)] = 1
     precision: Literal["float32", "int8"] = "float32"
+    files: dict[str, str] = field(default_factory=dict)  # stored inside, in Base64
 
     @classmethod
     def of(cls, values: Any, source: str) -> Self | None:

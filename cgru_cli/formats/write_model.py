@@ -4,16 +4,18 @@ The name table names all arrays. Vocabularies and configuration are written firs
 last, so that a killed conversion leaves no incomplete model.
 """
 
+import base64
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from ..errors import CgruError, UsageError, reading, warn
+from ..errors import CgruError, UsageError, warn
 from ..parameters.names import INERT
 from ..parameters.parameter import MARIAN, Dialect
 from ..system.atomic_files import all_or_nothing, atomic_write, remove
+from ..system.structured_files import StoredFile, read_bytes
 from ..text.vocabulary import Vocabulary
 from . import (
     array_files,
@@ -45,6 +47,7 @@ def write(
     settings: Mapping[str, object] | None = None,
     keep_same: bool = False,
     graph: Callable[[dict], bytes] | None = None,
+    one_file: bool = False,
 ) -> None:
     """Write a model, its configuration and its vocabularies in the format `to` of `cgru convert`.
 
@@ -53,7 +56,8 @@ def write(
     write these of Marian's files (.decoder.yml, .amun.yml); decoding: further values of the first,
     among them relative-paths; settings: the training's options in Marian's names, for `.yml`.
     keep_same: leave files untouched, with their times, whose content would not change.
-    graph: the content of an ONNX file with this description.
+    graph: the content of an ONNX file with this description. one_file: it holds the vocabularies
+    and the preprocessing too.
 
     Raises CgruError where the format cannot hold the model, naming each feature, and where a file
     exists and force is not given; UsageError where the path does not fit the format.
@@ -78,13 +82,20 @@ def write(
             f"{path}: DL4MT cannot say that a model {turned} from the end of a sentence; reverse "
             "the lines yourself when you translate with it"
         )
-    names, placements = model_vocabularies.plan(vocabularies, path.parent, to, force)
+    folder = path if one_file else path.parent
+    names, placements = model_vocabularies.plan(vocabularies, folder, to, force)
     names = names or [Path(name).name for name in model.settings.vocabularies]
     contents = _configuration_files(model, path, to, names)
-    source = preprocessing or Path(f"{model.path}{PREPROCESSING}")
-    if source.exists():
-        with reading(source):
-            contents[Path(f"{path}{PREPROCESSING}")] = source.read_bytes()
+    source = preprocessing or model.preprocessing
+    if isinstance(source, StoredFile) or Path(source).exists():
+        contents[Path(f"{path}{PREPROCESSING}")] = read_bytes(source, "preprocess.json")
+    files: dict[str, bytes] = {}
+    if one_file:
+        files = {file.name: placement.content for file, placement in placements.items()}
+        if prepared := contents.pop(Path(f"{path}{PREPROCESSING}"), None):
+            files[PREPROCESSING] = prepared
+        placements = {}
+    inside = {name: base64.b64encode(content).decode() for name, content in files.items()}
     for suffix in marian_files:
         if suffix == ".amun.yml":
             content = write_configuration.amun(model, path.name, names)
@@ -109,7 +120,7 @@ def write(
         elif to == "onnx":
             assert graph  # noqa: S101 - for types: the caller has it
             with atomic_write(path) as stream:
-                stream.write(graph(_description(model, names)))
+                stream.write(graph(_description(model, names) | {"files": inside}))
         elif to == "nematus-tf":
             write_checkpoint(path, arrays_as(model, to))
         else:

@@ -1,13 +1,13 @@
 """A model's computation as an ONNX graph, converted from the functions of `Network`.
 
-The graph has three branches, and an input `task` that chooses one:
+The graph has an input `task`, which chooses what is computed:
 
-- begin: `source` and `source_mask` -> the states and the memory of a search, from `encode` and
-  `start`.
-- step: a step of the search, from `step`: the `count` best words of each row.
-- narrow_step: the same step with some words of the output layer.
+- 0: `source` and `source_mask` -> the states and the memory of a search, from `encode` and `start`.
+- 1: a step of the search, from `step`: the `count` best words of each row.
+- 2: the same step with some words of the output layer.
+- 3: step 1 to score given words; only a CRF distinguishes it.
 
-A call passes all inputs, with size 0 for those that the branch ignores, and gets all outputs.
+A call passes all inputs, with size 0 for those that the task ignores, and gets all outputs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 import tensorflow as tf
 
 from ..errors import CgruError
-from ..formats.onnx_file import ATTRIBUTE, VERSION
+from ..formats.onnx_file import ATTRIBUTE, NARROW_STEP, SCORING_STEP, VERSION
 from ..parameters.structure import Structure
 from ..system.versions import installed
 from .inference import forward_only
@@ -48,12 +48,15 @@ def exported(
     from_function = installed("tf2onnx.convert", "onnx").from_function
     from .onnx_graph import content, joined
 
+    if precision == "int8":  # of float32: what is stored in 8 bits is not rounded before
+        arrays = {name: array.astype(np.float32) for name, array in arrays.items()}
     graphs = []
     with forward_only():
         for function, signature in _branches(structure, arrays):
             traced = tf.function(function, signature, autograph=False)
             graphs.append(from_function(traced, signature, OPSET)[0].graph)
     own = {**description, "version": VERSION, "precision": precision}
+    own["vocabulary"] = structure.target_vocabulary
     return content(joined(graphs, arrays, OPSET), {ATTRIBUTE: json.dumps(own)}, precision)
 
 
@@ -99,21 +102,32 @@ def _branches(
         tf.TensorSpec([None, None], tf.bool, "members"),
         tf.TensorSpec([None], tf.int32, "sets"),
     ]
+    columns = [*columns * structure.type.writes_text, tf.TensorSpec([], tf.int32, "task")]
 
-    def stepped(given: Sequence[tf.Tensor], narrow: bool) -> dict[str, tf.Tensor]:
-        given = list(given)
+    def step(*inputs: tf.Tensor) -> dict[str, tf.Tensor]:
+        given = list(inputs)
         parents, previous, sentence, slot, count, asked, banned = given[:7]
         del given[:7]
-        words, members, sets = [given.pop(0) for _ in columns] if narrow else (None, None, None)
+        *narrow, task = [given.pop(0) for _ in columns]
         cells, memory = tf.nest.pack_sequence_as(nests, given[: len(state)])
         model = network(given[len(state) :])
         output = None
         if narrow:
-            output = model.read_out.columns(words)._replace(members=members, sets=sets)
+            words, members, sets = narrow
+            output = model.read_out.columns(words)._replace(
+                members=members, sets=sets, chosen=tf.equal(task, NARROW_STEP)
+            )
+        if structure.crf:
+            scores = tf.equal(task, SCORING_STEP)
+            memory = memory._replace(vectors=tf.where(scores, memory.summed, memory.vectors))
         cells = tf.nest.map_structure(lambda x: tf.gather(x, parents), cells)
         rows = SearchState(cells, sentence, slot)
         logits, after, alignment = model.step(rows, previous, memory, output)
-        every = logits if structure.crf else tf.nn.log_softmax(logits)
+        if structure.crf:  # not by where, whose conversion makes NaN of -inf
+            total = tf.reduce_logsumexp(logits, axis=-1, keepdims=True)
+            every = logits - tf.cast(scores, tf.float32) * total
+        else:
+            every = tf.nn.log_softmax(logits)
         never = tf.fill([tf.shape(banned)[0]], tf.constant(-math.inf, every.dtype))
         log_probs, best = tf.math.top_k(tf.tensor_scatter_nd_update(every, banned, never), count)
         more = tf.gather(every, asked, batch_dims=1)
@@ -126,11 +140,7 @@ def _branches(
             results["alignment"] = alignment
         return results | _numbered("new_cells", after.cells)
 
-    common = [*rows, *asked]
-    branches.append((lambda *given: stepped(given, False), [*common, *state, *weights]))
-    if structure.type.writes_text:
-        narrow = [*common, *columns, *state, *weights]
-        branches.append((lambda *given: stepped(given, True), narrow))
+    branches.append((step, [*rows, *asked, *columns, *state, *weights]))
     return branches
 
 

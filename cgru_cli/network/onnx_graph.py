@@ -1,14 +1,14 @@
-"""Joins ONNX graphs of the same arrays into one graph with a branch for each."""
+"""Joins two ONNX graphs of the same arrays into one graph with a branch for each."""
 
 from __future__ import annotations
 
-import logging
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import onnx
 from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+
+from .onnx_integers import graphs, in_8_bits
 
 IR_VERSION = 10  # ONNX 1.16 (2024) and later
 
@@ -16,7 +16,7 @@ IR_VERSION = 10  # ONNX 1.16 (2024) and later
 def joined(
     graphs: Sequence[GraphProto], arrays: Mapping[str, np.ndarray], opset: int
 ) -> onnx.ModelProto:
-    """Join several graphs into one model; its input `task` is the number of the graph to compute.
+    """Join two graphs into one model; where its input `task` is 0 it computes the first.
 
     arrays: inputs of the graphs that become initializers. Nodes that depend only on arrays, such as
     those that join matrices, are moved outside the branches and merged, so that ONNX Runtime
@@ -49,45 +49,43 @@ def joined(
 def content(model: onnx.ModelProto, metadata: Mapping[str, str], precision: str) -> bytes:
     """The content of the model's file, checked. precision: of its products, float32 or int8."""
     if precision == "int8":
-        model = _in_8_bits(model)
+        model = in_8_bits(model)
+    _sink(model.graph)
     helper.set_model_props(model, dict(metadata))
     content = model.SerializeToString()
     onnx.checker.check_model(content)
     return content
 
 
-def _in_8_bits(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with matrix products of 8-bit integers, and a scale for each column of weights.
+def _sink(graph: GraphProto) -> None:
+    """Move constants that one inner graph reads into that graph.
 
-    ONNX Runtime first computes nodes that depend only on arrays, because it quantises only constant
-    matrices.
+    ONNX Runtime prepares a matrix of products when it loads the model only where the matrix belongs
+    to the graph of the product or to the one around it; it prepares others again in every call.
     """
-    import onnxruntime
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
-    with tempfile.TemporaryDirectory() as folder:
-        folded, result = f"{folder}/folded.onnx", f"{folder}/int8.onnx"
-        options = onnxruntime.SessionOptions()
-        options.optimized_model_filepath = folded
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
-        options.log_severity_level = 3
-        onnxruntime.InferenceSession(
-            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-        )
-        level = logging.root.manager.disable
-        logging.disable(logging.WARNING)  # it advises the pre-processing that was done above
-        try:
-            quantize_dynamic(
-                folded,
-                result,
-                op_types_to_quantize=["MatMul"],
-                per_channel=True,
-                weight_type=QuantType.QInt8,
-                extra_options={"EnableSubgraph": True, "MatMulConstBOnly": True},
-            )
-        finally:
-            logging.disable(level)
-        return onnx.load(result)
+    inner = list(graphs(graph))[1:]
+    readers: dict[str, list[GraphProto]] = {}
+    for one in (graph, *inner):
+        for name in {name for node in one.node for name in node.input}:
+            readers.setdefault(name, []).append(one)
+    matrices = {tensor.name for tensor in graph.initializer if len(tensor.dims) == 2}
+    for one in inner:
+        for node in list(one.node):
+            if node.op_type == "MatMul" and node.input[1] in matrices:
+                # an array of the model stays; this computes a copy, when the model is loaded
+                copy = helper.make_node("Concat", [node.input[1]], [f"{node.output[0]}/W"], axis=0)
+                node.input[1] = copy.output[0]
+                one.node.insert(0, copy)
+    for place in (graph.node, graph.initializer):
+        for index in reversed(range(len(place))):
+            constant = place[index]
+            own = isinstance(constant, TensorProto) and constant.data_type != TensorProto.INT8
+            name = constant.name if isinstance(constant, TensorProto) else constant.output[0]
+            reader, *others = readers.get(name, [graph])
+            if not own and reader is not graph and not others:
+                reader_place = reader.node if place is graph.node else reader.initializer
+                reader_place.insert(0, constant)
+                del place[index]
 
 
 class _Constants:
@@ -211,26 +209,20 @@ def _rename(node: NodeProto, renamed: Callable[[str], str]) -> None:
 def _chosen(
     branches: Sequence[GraphProto], outputs: Sequence[ValueInfoProto]
 ) -> Sequence[NodeProto]:
-    """Nodes that compute branch number `task`; each branch then has all outputs."""
-    rest = _completed(branches[-1], outputs)
-    for number in reversed(range(len(branches) - 1)):
-        prefix = f"after{number - 1}/" if number else ""
-        values = [_named(value, prefix + value.name) for value in outputs]
-        here, chosen = f"{prefix}number", f"{prefix}chosen"
-        constant = helper.make_tensor(here, TensorProto.INT32, [], [number])
-        nodes = [
-            helper.make_node("Constant", [], [here], value=constant),
-            helper.make_node("Equal", ["task", here], [chosen]),
-            helper.make_node(
-                "If",
-                [chosen],
-                [value.name for value in values],
-                then_branch=_completed(branches[number], outputs),
-                else_branch=rest,
-            ),
-        ]
-        rest = helper.make_graph(nodes, prefix.rstrip("/"), [], values)
-    return nodes
+    """Nodes that compute the first branch if `task` is 0, else the second."""
+    first, second = (_completed(branch, outputs) for branch in branches)
+    zero = helper.make_tensor("first", TensorProto.INT32, [], [0])
+    return [
+        helper.make_node("Constant", [], ["first"], value=zero),
+        helper.make_node("Equal", ["task", "first"], ["chosen"]),
+        helper.make_node(
+            "If",
+            ["chosen"],
+            [value.name for value in outputs],
+            then_branch=first,
+            else_branch=second,
+        ),
+    ]
 
 
 def _completed(branch: GraphProto, outputs: Sequence[ValueInfoProto]) -> GraphProto:

@@ -1,6 +1,7 @@
 """The readout and the output layer: from a decoder's step to the logits of the next word."""
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -24,6 +25,7 @@ class OutputColumns(NamedTuple):
     lexical: tuple[Any, ...]  # matrix and bias of a lexical model, else ()
     members: tf.Tensor  # (G,N) bool: the words of each set; all, if there is only one
     sets: tf.Tensor | tuple[()] = ()  # (R,) int32: the set of each row
+    chosen: tf.Tensor | tuple[()] = ()  # () bool: whether to read only these words; () if always
 
     def only(self, logits: tf.Tensor) -> tf.Tensor:
         """Logits (R,N), -inf for words outside a row's set."""
@@ -32,6 +34,10 @@ class OutputColumns(NamedTuple):
             lambda: tf.where(tf.gather(self.members, self.sets), logits, -math.inf),
             lambda: logits,
         )
+
+    def otherwise(self, only: Callable[[], tf.Tensor], every: Callable[[], tf.Tensor]) -> tf.Tensor:
+        """The result of a function of these words, or of a function of all words."""
+        return tf.cond(self.chosen, only, every) if tf.is_tensor(self.chosen) else only()
 
 
 class Readout:
@@ -101,12 +107,16 @@ class Readout:
             hidden_layer, output, bias = self.lexical
             l = tf.tanh(words)
             l = tf.tanh(hidden_layer(l, sentence)) + l
+
+            def every() -> tf.Tensor:
+                return output.for_rows(sentence)(l)[0] + bias
+
             if columns is None:
-                (product,) = output.for_rows(sentence)(l)
+                logits += every()
             else:
-                matrix, bias = columns.lexical
-                (product,) = output.single.with_columns(matrix)(l)
-            logits += product + bias
+                matrix, its_bias = columns.lexical
+                some = output.single.with_columns(matrix)
+                logits += columns.otherwise(lambda: some(l)[0] + its_bias, every)
         return logits
 
     def columns(self, words: tf.Tensor) -> OutputColumns:
@@ -126,8 +136,12 @@ class Readout:
         self, t: tf.Tensor, sentence: tf.Tensor | None, columns: OutputColumns | None
     ) -> tf.Tensor:
         if columns is not None:
-            (logits,) = self.output.single.with_columns(columns.matrix)(t)
-            return columns.only(tf.nn.bias_add(logits, columns.bias))
+
+            def only() -> tf.Tensor:
+                (logits,) = self.output.single.with_columns(columns.matrix)(t)
+                return columns.only(tf.nn.bias_add(logits, columns.bias))
+
+            return columns.otherwise(only, lambda: self._logits(t, sentence, None))
         output = self.output.for_rows(sentence)
         product = output.single
         if isinstance(product, QuantizedProduct):

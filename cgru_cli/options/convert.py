@@ -26,6 +26,9 @@ class ConvertOptions(ConfiguredOptions):
     precision: str = OUTPUT.choice("float32", "int8", default="float32")("""
         --precision TYPE: data type of matrix products in OUT (onnx or web); with int8 (8-bit
         integers) the file is four times smaller, but cannot be converted back""")
+    one_file: bool = OUTPUT(
+        "--one-file: store the vocabularies and MODEL.preprocess.json inside OUT (onnx) too"
+    )
     runtime_files: str | None = OUTPUT("""
         --runtime-files FOLDER: with --to web, the folder dist of the npm package onnxruntime-web
         (if not given: npm downloads it)""")

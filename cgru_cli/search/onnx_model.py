@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import CgruError, reason
+from ..formats.onnx_file import ATTRIBUTE, BEGIN, NARROW_STEP, SCORING_STEP, STEP
 from ..network.scores import Scores
 from ..system.versions import installed
 from .lattice import Chosen, Stepped, Stepper
 from .output_words import Narrow
 
-BEGIN, STEP, NARROW_STEP = range(3)  # the values of the graph's input `task`
 _TYPES = {"tensor(int32)": np.int32, "tensor(float)": np.float32, "tensor(bool)": np.bool_}
 _ERRORS_ONLY = 4  # errors become exceptions anyway
 
@@ -51,7 +52,8 @@ class OnnxModel(Stepper):
             for one in self._session.get_inputs()
         }
         outputs = {one.name: one.shape for one in self._session.get_outputs()}
-        self.vocabulary = int(outputs["all_log_probs"][-1])
+        metadata = self._session.get_modelmeta().custom_metadata_map
+        self.vocabulary = int(json.loads(metadata[ATTRIBUTE])["vocabulary"])
         self._attends = "alignment" in outputs
         self._new = {
             kind: [name for name in outputs if name.startswith(f"new_{kind}.")]
@@ -87,6 +89,8 @@ class OnnxModel(Stepper):
         count: int | None,
         asked: tuple[np.ndarray, np.ndarray] | None = None,
         narrow: Narrow | None = None,
+        *,
+        task: int = STEP,
     ) -> Stepped:
         """One step of the chosen rows."""
         (cells,), (memory,) = states, memories
@@ -96,7 +100,6 @@ class OnnxModel(Stepper):
         inputs["count"] = np.array(count or 1, np.int32)
         inputs |= {f"cells.{i}": x for i, x in enumerate(cells)}
         inputs |= {f"memory.{i}": x for i, x in enumerate(memory)}
-        task = STEP
         if narrow is not None:
             task = NARROW_STEP
             inputs |= narrow.columns | {"sets": narrow.sets}
@@ -147,7 +150,8 @@ class OnnxScorer:
         log_probs, alignments = [], []
         for words in target.T:
             chosen = Chosen(rows, previous, rows, np.zeros_like(rows))
-            step = self._model.step(states, memories, chosen, 1, (words[:, None], none))
+            asked = words[:, None], none
+            step = self._model.step(states, memories, chosen, 1, asked, task=SCORING_STEP)
             states, previous = step.states, words
             log_probs.append(step.log_probs[:, -1])
             alignments += step.alignments

@@ -10,7 +10,7 @@ import os
 import re
 import stat
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from ..errors import CgruError, parsing, reading
 from .atomic_files import atomic_write
@@ -26,8 +26,11 @@ LONGEST_NUMBER = 40  # digits of a whole number
 
 def read_json(path: str | os.PathLike[str], largest: int = LARGEST_CONFIGURATION) -> dict:
     """A JSON file that holds an object. Raises CgruError naming the file and place of the error."""
-    with reading(path):
-        content = _read_up_to(path, largest)
+    if isinstance(path, StoredFile):
+        content = path.content
+    else:
+        with reading(path):
+            content = _read_up_to(path, largest)
     values = parse_json(content, f"{path}", largest)
     if not isinstance(values, dict):
         raise CgruError(f"{path}: a JSON object is expected")
@@ -151,6 +154,18 @@ def write_json(path: Path, values: Any) -> None:
         file.write(json.dumps(values, ensure_ascii=False, indent=1).encode("utf-8") + b"\n")
 
 
+class StoredFile(str):
+    """The path of a file that is stored inside another one, as in model.onnx/vocab.spm."""
+
+    content: bytes
+
+    @classmethod
+    def of(cls, path: str, content: bytes) -> Self:
+        stored = cls(path)
+        stored.content = content
+        return stored
+
+
 def read_bytes(
     path: str | os.PathLike[str], what: str, limit: int = LARGEST, *, once: bool = False
 ) -> bytes:
@@ -159,6 +174,8 @@ def read_bytes(
     once: the file is not read again, so it may be a pipe. Raises CgruError for a missing or
     unreadable file, a folder, damaged compression, and more than `limit` bytes.
     """
+    if isinstance(path, StoredFile):
+        return path.content
     if os.path.isdir(path):
         raise CgruError(f"{path}: is a folder, not a file ({what} expected)")
     if not os.path.exists(path):

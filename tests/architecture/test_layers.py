@@ -79,7 +79,7 @@ LATE = {
     "system.tensorflow_start": {"tensorflow", "keras", "google"},  # starts TensorFlow
     "formats.arpa": {"kenlm"},
     "network.onnx_export": {"tf2onnx"},
-    "network.onnx_graph": {"onnxruntime"},
+    "network.onnx_integers": {"onnxruntime"},
     "search.onnx_model": {"onnxruntime"},
     "system.structured_files": {"yaml"},
     "system.number_rows": {"numpy"},

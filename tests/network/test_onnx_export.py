@@ -8,6 +8,7 @@ from models import ladder_oracle, pad_source, pad_target, typed
 
 from cgru_cli.network.network import Network
 from cgru_cli.network.onnx_export import exported
+from cgru_cli.network.onnx_integers import graphs
 from cgru_cli.parameters.structure import (
     Activation,
     DecoderStart,
@@ -66,6 +67,7 @@ SHAPES = {
     "encdec": typed(Type.ENCDEC, encoder=Encoder.UNIDIRECTIONAL),
     "classifier": typed(Type.CLASSIFIER, pooling=Pooling.ATTENTION),
     "tagger": typed(Type.TAGGER),
+    "crf": typed(Type.TAGGER, crf=True),
 }
 
 
@@ -105,7 +107,20 @@ def assert_same_lists(found, expected):
         np.testing.assert_allclose([s for _, s, _ in one], [s for _, s, _ in other], atol=1e-5)
 
 
-BY_DEFAULT = ("deep", "lm", "tagger")  # each conversion takes seconds
+def unprepared(graph, around=()):
+    """Products whose constant matrix ONNX Runtime would prepare again in every call."""
+    own = {tensor.name for tensor in graph.initializer}
+    computed = {name for node in graph.node for name in node.output} | own
+    for node in graph.node:
+        far = [names for names in around[1:] if computed.isdisjoint(node.input[1:2])]
+        if node.op_type.startswith("MatMul") and any(node.input[1] in names for names in far):
+            yield node.name
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from unprepared(attribute.g, (computed, *around))
+
+
+BY_DEFAULT = ("deep", "lm", "crf")  # each conversion takes seconds
 
 
 @pytest.mark.parametrize(
@@ -118,6 +133,7 @@ def test_onnx_runtime_computes_the_equations(name):
     arrays = random_arrays(s, 1)
     graph = exported(s, arrays, {})
     onnx.shape_inference.infer_shapes(graph, check_type=True, strict_mode=True)
+    assert not list(unprepared(onnx.load_from_string(graph).graph))
     model = OnnxModel(graph, threads=1)
     sources, source, mask = batch(s)
     targets = LABELS.get(s.type, TARGETS)
@@ -133,6 +149,26 @@ def test_onnx_runtime_computes_the_equations(name):
     assert_same_lists(
         searched(model, [(source, mask)], sizes), searched(own, [(source, mask)], sizes)
     )
+
+
+def test_8_bits_hold_each_matrix_once():
+    """Embeddings are stored in 8 bits too, once if they are the output layer's weights."""
+    s = typed(Type.CGRU, tied_output=True)
+    arrays = random_arrays(s, 1)
+    content = exported(s, arrays, {}, "int8")
+    stored = [t for g in graphs(onnx.load_from_string(content).graph) for t in g.initializer]
+    assert not [t.name for t in stored if t.data_type == 1 and min([*t.dims, 0][:2]) > 1]
+    tied = sorted(arrays["Wemb_dec"].shape)
+    integers = [t.name for t in stored if t.data_type == 3 and sorted(t.dims) == tied]
+    assert integers == ["Wemb_dec/integers"]
+    assert not list(unprepared(onnx.load_from_string(content).graph))
+    _, source, mask = batch(s)
+    target, target_mask = map(np.asarray, pad_target(TARGETS))
+    found, expected = (
+        OnnxScorer(OnnxModel(graph, 1), with_alignment=False)(source, mask, target, target_mask)
+        for graph in (content, exported(s, arrays, {}))
+    )
+    np.testing.assert_allclose(found.log_probs, expected.log_probs, atol=0.05)
 
 
 def test_an_ensemble_mixes_both_libraries_with_words_to_choose_from():

@@ -1,5 +1,6 @@
 """Models in ONNX files: commands compute them without TensorFlow, and read them back."""
 
+import json
 import os
 import subprocess
 import sys
@@ -10,13 +11,14 @@ import pytest
 from cases import random_arrays
 from models import typed
 
-from cgru_cli import CgruError, UsageError, load_model, write_model
+from cgru_cli import CgruError, PairScorer, Translator, UsageError, load_model, write_model
 from cgru_cli.convert.job import run
 from cgru_cli.formats.model import Model
 from cgru_cli.formats.read_model import read
 from cgru_cli.options.convert import ConvertOptions
 from cgru_cli.parameters.structure import Type
 from cgru_cli.search.computed import take_over
+from cgru_cli.text.pipeline import PipelineSettings, Preprocessing
 
 SIZES = {"source_vocabularies": (9,), "target_vocabulary": 9}
 
@@ -60,8 +62,6 @@ def cgru(folder, *arguments, given="a b c\n\nd e\n"):
 
 def test_commands_compute_without_tensorflow(folder):
     own = load_model(folder / "model.npz")
-    from cgru_cli import PairScorer, Translator
-
     expected = Translator(own, beam_size=3).translate(["a b c", "d e"])
     for name in ("model.onnx", "int8.onnx"):
         done = cgru(folder, "translate", "-m", name, "--beam-size", "3", "--quiet")
@@ -93,7 +93,7 @@ def test_int8_is_described_and_not_read_back(folder, capsys):
         read(path)
     stored = {tensor.data_type for tensor in onnx.load(path).graph.initializer}
     assert onnx.TensorProto.INT8 in stored
-    with pytest.raises(UsageError, match="--precision int8: is for"):
+    with pytest.raises(UsageError, match="--precision int8 requires"):
         run(path, str(folder / "x.npz"), ConvertOptions(precision="int8"))
 
 
@@ -143,6 +143,27 @@ def test_external_data_gets_one_line(folder, missing):
         read(path)
     assert "\n" not in str(caught.value)
     data.unlink(missing_ok=True)  # the folder serves other tests
+
+
+def test_one_file_holds_everything_that_translation_needs(folder, tmp_path):
+    lower = Preprocessing(PipelineSettings(languages=("en", "de"), case="lower"))
+    prepared = json.dumps(lower.as_json()).encode()
+    (folder / "model.npz.preprocess.json").write_bytes(prepared)
+    try:
+        run(str(folder / "model.npz"), str(tmp_path / "x.onnx"), ConvertOptions(one_file=True))
+    finally:
+        (folder / "model.npz.preprocess.json").unlink()
+    assert os.listdir(tmp_path) == ["x.onnx"]
+    loaded = load_model(tmp_path / "x.onnx")
+    assert loaded.target.path == f"{tmp_path}/x.onnx/vocab.json" and loaded.target.size == 9
+    done = cgru(tmp_path, "translate", "-m", "x.onnx", "--quiet", given="A B C\n")
+    (expected,) = Translator(str(folder / "model.npz")).translate(["a b c"])
+    assert (done.returncode, done.stdout) == (0, " ".join(expected.tokens) + "\n"), done.stderr
+    run(str(tmp_path / "x.onnx"), str(tmp_path / "back.npz"), ConvertOptions())
+    assert (tmp_path / "vocab.json").read_bytes() == (folder / "vocab.json").read_bytes()
+    assert (tmp_path / "back.npz.preprocess.json").read_bytes() == prepared
+    with pytest.raises(UsageError, match="--one-file requires"):
+        run(str(folder / "model.npz"), str(folder / "x.npz"), ConvertOptions(one_file=True))
 
 
 def test_options_that_onnx_runtime_lacks(folder):

@@ -67,12 +67,12 @@ class Chain:
     def labelled(self, e: tf.Tensor, count: tf.Tensor, search: bool) -> Labelled:
         """The scores that steps read; e: (B,W,L), the logits; count: (B,), words of each line."""
         product = Product(tf.exp(tf.transpose(self.transitions)))
-        summed = e + _following(Sums(product), e, count, self.end)
+        summed = e + _following(Sums(product), e, count, self.end, not search)
         if not search:
             return Labelled(summed, count, (), ())
-        best = e + _following(Best(self.transitions), e, count, self.end)
+        best = e + _following(Best(self.transitions), e, count, self.end, False)
         log_z = tf.reduce_logsumexp(self.start + summed[:, 0], axis=-1)
-        return Labelled(best, count, (), (), log_z)
+        return Labelled(best, count, (), (), log_z, summed)
 
     def before(self, previous: tf.Tensor) -> tf.Tensor:
         """A[y_{t-1}] for tags (..) int32, or a for -1, before the first tag: (..,L)."""
@@ -80,11 +80,13 @@ class Chain:
         return tf.gather(rows, tf.maximum(previous - FIRST_LABEL + 1, 0))
 
 
-def _following(cell: ScanCell, e: tf.Tensor, count: tf.Tensor, end: tf.Tensor) -> tf.Tensor:
+def _following(
+    cell: ScanCell, e: tf.Tensor, count: tf.Tensor, end: tf.Tensor, differentiable: bool
+) -> tf.Tensor:
     """f (B,W,L) for e (B,W,L); end: (L,), f of the last word."""
     places = tf.range(1, tf.shape(e)[1] + 1)
     inside = tf.cast(places < count[:, None], e.dtype)[..., None]
     later = tf.concat([e[:, 1:], tf.zeros_like(e[:, :1])], axis=1)
     from_end = [tf.reverse(tf.transpose(x, [1, 0, 2]), [0]) for x in (later, inside)]
-    f, _ = scan(cell, tf.zeros_like(e[:, 0]) + end, *from_end)
+    f, _ = scan(cell, tf.zeros_like(e[:, 0]) + end, *from_end, differentiable=differentiable)
     return tf.transpose(tf.reverse(f, [0]), [1, 0, 2])

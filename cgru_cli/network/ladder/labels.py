@@ -26,13 +26,15 @@ class Labelled(NamedTuple):
     alignment: tf.Tensor | tuple  # (B,S) float32: weights of the pooled words, for one vector
     mask: tf.Tensor | tuple  # (B,S) float32: 1 at words and EOS; () without alignment
     log_z: tf.Tensor | tuple = ()  # (B,) float32, of a CRF in a search
+    summed: tf.Tensor | tuple = ()  # (B,W,L) float32: the vectors of a CRF outside a search
 
     def at(self, position: tf.Tensor, sentence: tf.Tensor, before: Any = ()) -> Recurrence:
         """The readout's input at positions (R,) int32 of sentences (R,) int32.
 
         before: (R,L), for a CRF the scores that the previous label adds.
         """
-        rows: Labelled = tf.nest.map_structure(lambda x: tf.gather(x, sentence), self)
+        rows: Labelled = self._replace(summed=())
+        rows = tf.nest.map_structure(lambda x: tf.gather(x, sentence), rows)
         here = tf.minimum(position, tf.shape(self.vectors)[1] - 1)
         vectors = tf.gather(rows.vectors, here, batch_dims=1)
         if tf.is_tensor(before):

@@ -40,8 +40,6 @@ class ModelScorer:
     ):
         """workspace: MiB that a batch may take. threads: number of threads of ONNX Runtime.
         computed: the model's computation, if it exists; else its arrays move into a new one.
-
-        Raises CgruError where ONNX Runtime would score tags with a CRF.
         """
         from ...network.scores import max_tokens_of
         from ...search.computed import scorer, take_over
@@ -49,11 +47,6 @@ class ModelScorer:
         self.loaded, self._reading = loaded, reading
         self.source = loaded.source_lines(reading)
         self.max_tokens = max_tokens_of(workspace, loaded.model.structure)
-        if loaded.model.structure.crf and loaded.model.runtime == "onnx":
-            raise CgruError(
-                f"{loaded.model.path}: ONNX Runtime does not score tags with a CRF; add "
-                "--runtime tensorflow"
-            )
         computed = computed or take_over(loaded.model, precision, threads)
         self._scorer = scorer(computed, with_alignment=with_alignment)
 

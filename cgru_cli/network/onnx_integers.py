@@ -1,0 +1,112 @@
+"""Matrices of an ONNX graph as 8-bit integers: those of products, and embeddings."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import onnx
+from onnx import GraphProto, NodeProto, TensorProto, helper, numpy_helper
+
+
+def in_8_bits(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with matrix products of 8-bit integers, and a scale for each column of weights.
+
+    ONNX Runtime first computes nodes that depend only on arrays, because it quantises only constant
+    matrices.
+    """
+    import onnxruntime
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    with tempfile.TemporaryDirectory() as folder:
+        folded, result = f"{folder}/folded.onnx", f"{folder}/int8.onnx"
+        options = onnxruntime.SessionOptions()
+        options.optimized_model_filepath = folded
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+        options.log_severity_level = 3
+        onnxruntime.InferenceSession(
+            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        )
+        level = logging.root.manager.disable
+        logging.disable(logging.WARNING)  # it advises the pre-processing that was done above
+        try:
+            quantize_dynamic(
+                folded,
+                result,
+                op_types_to_quantize=["MatMul"],
+                per_channel=True,
+                weight_type=QuantType.QInt8,
+                extra_options={"EnableSubgraph": True, "MatMulConstBOnly": True},
+            )
+        finally:
+            logging.disable(level)
+        model = onnx.load(result)
+    _take_from_8_bits(model.graph)
+    return model
+
+
+def _take_from_8_bits(graph: GraphProto) -> None:
+    """Store the model's matrices whose rows or columns are taken, such as embeddings, in 8 bits.
+
+    Each row or column has a scale. A matrix that products multiply too is stored once.
+    """
+    readers: dict[str, set[tuple[str, int]]] = {}
+    for node in (node for inner in graphs(graph) for node in inner.node):
+        axis = helper.get_node_attr_value(node, "axis") if node.op_type == "Gather" else 0
+        for name in node.input:
+            readers.setdefault(name, set()).add((node.op_type, axis))
+    parts: dict[str, tuple[int, str, str]] = {}
+    for tensor in list(graph.initializer):
+        name, (kind, axis) = tensor.name, min(readers.get(tensor.name, {("", 0)}))
+        if (kind, len(readers[name])) != ("Gather", 1) or "/" in name or len(tensor.dims) != 2:
+            continue
+        matrix = numpy_helper.to_array(tensor)
+        scales = np.abs(matrix).max(axis=1 - axis, keepdims=True) / np.float32(127)
+        integers = np.rint(matrix / np.where(scales, scales, 1)).astype(np.int8)
+        parts[name] = axis, f"{name}/integers", f"{name}/scales"
+        graph.initializer.remove(tensor)
+        for other in list(graph.initializer):
+            if other.data_type != TensorProto.INT8:
+                continue
+            multiplied = numpy_helper.to_array(other)
+            for kind, same in (("Identity", integers), ("Transpose", integers.T)):
+                if np.array_equal(multiplied, same):
+                    graph.initializer.remove(other)
+                    graph.node.insert(0, helper.make_node(kind, [parts[name][1]], [other.name]))
+                    break
+        for array, part in zip((integers, scales), parts[name][1:], strict=True):
+            graph.initializer.append(numpy_helper.from_array(array, part))
+    for inner in graphs(graph):
+        nodes = [part for node in inner.node for part in _taken(node, parts)]
+        del inner.node[:]
+        inner.node.extend(nodes)
+
+
+def _taken(node: NodeProto, parts: Mapping[str, tuple[int, str, str]]) -> Sequence[NodeProto]:
+    """Nodes that compute the same as one that takes rows or columns of a matrix.
+
+    parts: the axis of each matrix, and the names of its integers and of their scales.
+    """
+    if node.op_type != "Gather" or node.input[0] not in parts:
+        return [node]
+    axis, *names = parts[node.input[0]]
+    results = [f"{node.output[0]}/{part}" for part in ("integers", "scales", "float")]
+    return [
+        *(
+            helper.make_node("Gather", [name, node.input[1]], [result], axis=axis)
+            for name, result in zip(names, results, strict=False)
+        ),
+        helper.make_node("Cast", results[:1], results[2:], to=TensorProto.FLOAT),
+        helper.make_node("Mul", results[1:], node.output),
+    ]
+
+
+def graphs(graph: GraphProto) -> Iterator[GraphProto]:
+    """A graph and all graphs inside it."""
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from graphs(attribute.g)
