@@ -1,7 +1,7 @@
 """The admission of requests, the security headers of all answers, and the log."""
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
@@ -12,7 +12,7 @@ from ..errors import reason
 from ..options.serve import host_of
 from ..system.terminal import tell
 from . import page
-from .clients import Passwords, client_of
+from .clients import admit, client_of
 from .problems import Refusal, failed
 from .service import DRAINING, Service
 
@@ -44,12 +44,13 @@ class Admission:
     """
 
     def __init__(
-        self, app: ASGIApp, service: Service, passwords: Passwords, paths: Collection[str]
+        self, app: ASGIApp, service: Service, passwords: Sequence[bytes], paths: Collection[str]
     ):
-        """paths: shown in the log and metrics."""
+        """passwords: requests need one of them, if there are any; paths: shown in the log and
+        metrics.
+        """
         self.service, self.paths = service, paths
-        self._passwords = passwords
-        self._sites = service.options.cors
+        self._passwords, self._sites = passwords, service.options.cors
         self._hosts = set(map(host_of, service.options.host_names)) - {None}
         self._app = app
         self._with_cors = CORSMiddleware(
@@ -117,7 +118,8 @@ class Admission:
         if given is None and path == KEYED and connection.scope["type"] == "http":
             return None  # its body may have the password
         scheme, _, password = (given or "").partition(" ")
-        if scheme.lower() == "bearer" and self._passwords.admit(connection.scope, password.strip()):
+        right = admit(connection.scope, password.strip(), self._passwords)
+        if scheme.lower() == "bearer" and right:
             return None
         return unauthorized(wrong=given is not None)
 

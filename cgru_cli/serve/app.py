@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from . import openapi, page
 from .admission import Admission, unauthorized
 from .bodies import body
-from .clients import Passwords
+from .clients import admit
 from .documents import Documents
 from .libre_translate import LibreTranslate, form_fields, is_form
 from .marian_websocket import MarianWebSocket
@@ -30,7 +30,7 @@ _LEVEL = 4  # of 9: JSON of attention shrinks to a third, at 60 MB/s
 
 def application(service: Service, passwords: Sequence[str] = ()) -> Admission:
     """All paths of the server; passwords: requests need one of them, if there are any."""
-    known = Passwords(passwords)
+    known = [password.encode() for password in passwords]
     rest, nematus, libre = Rest(service), NematusRest(service), LibreTranslate(service)
 
     documents = Documents(service)
@@ -48,7 +48,7 @@ def application(service: Service, passwords: Sequence[str] = ()) -> Admission:
         fields = form_fields(content) if is_form(request) else fields_of(content)
         if known and "account" not in request.scope:
             key = fields.get("api_key") or ""
-            if not known.admit(request.scope, str(key)):
+            if not admit(request.scope, str(key), known):
                 raise unauthorized(wrong=bool(key))
         protocol = libre if "q" in fields and "segments" not in fields else nematus
         return await protocol.translate(request, fields)

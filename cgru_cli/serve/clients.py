@@ -38,22 +38,13 @@ def _network(address: str) -> str:
     return str(known.ipv4_mapped or ipaddress.IPv6Network((int(known), 64), strict=False))
 
 
-class Passwords:
-    """The passwords of the server, if it has any."""
-
-    def __init__(self, passwords: Sequence[str]):
-        self._passwords = [password.encode() for password in passwords]
-
-    def __bool__(self) -> bool:
-        return bool(self._passwords)
-
-    def admit(self, scope: Scope, given: str) -> bool:
-        """Whether the password of a request is one of these, which is noted in its scope."""
-        # compare_digest takes constant time, and all are compared
-        right = [hmac.compare_digest(given.encode(), one) for one in self._passwords]
-        if any(right):
-            scope["account"] = f"password {right.index(True)}"
-        return any(right)
+def admit(scope: Scope, password: str, passwords: Sequence[bytes]) -> bool:
+    """Whether a request's password is one of the server's, which is noted in the scope."""
+    # compare_digest takes constant time, and all are compared
+    right = [hmac.compare_digest(password.encode(), one) for one in passwords]
+    if any(right):
+        scope["account"] = f"password {right.index(True)}"
+    return any(right)
 
 
 class RateLimit:
@@ -66,7 +57,6 @@ class RateLimit:
     def __init__(self, limit: int | None, now: Callable[[], float] = time.monotonic):
         self._seconds, self._now = 60 / limit if limit else 0.0, now  # for each line
         self._until: dict[str, float] = {}  # when an account's lines so far are within the limit
-        self._many = _MANY
 
     def check(self, account: str) -> None:
         """Raise Refusal if an account has to wait."""
@@ -82,7 +72,6 @@ class RateLimit:
         if not self._seconds:
             return
         now = self._now()
-        if len(self._until) > self._many:
+        if len(self._until) > _MANY:
             self._until = {one: until for one, until in self._until.items() if until > now}
-            self._many = max(_MANY, 2 * len(self._until))
         self._until[account] = max(now, self._until.get(account, now)) + lines * self._seconds

@@ -119,7 +119,7 @@ class Documents:
         except Refusal as refusal:
             job.problem = refusal
         except CgruError as error:
-            job.problem = Refusal("unreadable", str(error))
+            job.problem = Refusal("unreadable", kind.model.public(error))
         except Exception:
             job.problem = Refusal("internal_error", "internal error")
             raise

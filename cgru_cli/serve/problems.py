@@ -5,7 +5,7 @@ Source: RFC 9457, "Problem Details for HTTP APIs", for the server's own protocol
 
 from collections.abc import Mapping
 from http.client import responses
-from typing import Annotated
+from typing import Annotated, Any, Self
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -50,6 +50,11 @@ class Refusal(CgruError):
     ):
         super().__init__(message)
         self.code, self.headers, self.field = code, headers, field
+
+    @classmethod
+    def of(cls, line: Any, number: int, code: str, problem: str, place: int = 0) -> Self:
+        """The refusal of a line (counted from 0); place: of the text at fault, in its `texts`."""
+        return cls(code, f"line {number + 1}: {problem}", field=line.field(number, place))
 
     @property
     def status(self) -> int:

@@ -124,10 +124,10 @@ class Rest:
             Line(text, prefix, required=required, avoided=asked.avoid)
             for text, prefix, required in zip(asked.texts, prefixes, constraints, strict=True)
         ]
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(lines):
             if (phrases := len(line.phrases)) > most:
-                message = f"line {number}: {phrases} phrases; this server takes {most}"
-                raise Refusal("too_large", message, field=line.field(number - 1, 2))
+                size = f"{phrases} phrases; this server takes {most}"
+                raise Refusal.of(line, number, "too_large", size, 2)
         return lines
 
     async def _events(

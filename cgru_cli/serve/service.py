@@ -115,21 +115,18 @@ class Service:
             message = f"{len(lines)} lines: this server takes {most} at a time"
             field = lines[0].field(0).partition("[")[0]
             raise Refusal("too_large", message, field=field)
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(lines):
             for place, text in enumerate(line.texts):
                 if len(text) > longest:
                     size = f"{len(text)} characters; this server takes lines of {longest}"
-                    field = line.field(number - 1, place)
-                    raise Refusal("too_large", f"line {number}: {size}", field=field)
+                    raise Refusal.of(line, number, "too_large", size, place)
                 if "\n" in text:
-                    message = f"line {number} has a line break; send each line as a text"
-                    raise Refusal("invalid_field", message, field=line.field(number - 1, place))
+                    problem = "a line break; send each line as a text"
+                    raise Refusal.of(line, number, "invalid_field", problem, place)
             phrases = sum(map(len, line.texts[2:]))
             if phrases > longest:
                 size = f"{phrases} characters in phrases; this server takes {longest}"
-                raise Refusal(
-                    "too_large", f"line {number}: {size}", field=line.field(number - 1, 2)
-                )
+                raise Refusal.of(line, number, "too_large", size, 2)
 
     async def outcomes(
         self,

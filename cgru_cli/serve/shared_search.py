@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ..errors import CgruError
-from ..translate.phrases import Fields, PhraseError
+from ..translate.phrases import Fields
 from ..translate.requests import Request
 from .metrics import Metrics
 from .problems import Refusal
@@ -193,24 +193,22 @@ class SharedSearch:
             raise CgruError("a prefix: this model writes from the end of a sentence")
         fields = Fields(line.text, line.prefix, line.required, line.avoided, line.plain)
         request = requests.read(fields, job.number)
-        target, place = self._line_search.models[0].target, f"line {job.number + 1}"
+        target, longest = self._line_search.models[0].target, self._model.longest
+
+        def refused(problem: str, place: int) -> Refusal:
+            return Refusal.of(line, job.number, "unreadable", problem, place)
+
         if target.unk_id in request.prefix and not self._model.plan.options.unk_replace:
             words = requests.beginning(line.prefix, job.number)
             if unknown := [word for word in words if word not in target and word != target.unk]:
-                problem = (
-                    f"{place}: a prefix with {unknown[0]!r}, a word that {self._model.name} lacks"
-                )
-                raise Refusal("unreadable", problem, field=line.field(job.number, 1))
+                name = self._model.name
+                raise refused(f"a prefix with {unknown[0]!r}, a word that {name} lacks", 1)
         needed = request.constraints.required.fewest_words if request.constraints else 0
-        if needed > self._model.longest:
-            raise PhraseError(
-                f"{place}: the constraints take {needed} words, the end counted; "
-                f"translations have up to {self._model.longest}"
-            )
-        if len(request.prefix) > self._model.longest:
-            problem = f"{place}: a prefix of {len(request.prefix)} words; translations have up to "
-            field = line.field(job.number, 1)
-            raise Refusal("unreadable", f"{problem}{self._model.longest}", field=field)
+        limit = f"translations have up to {longest}"
+        if needed > longest:
+            raise refused(f"the constraints take {needed} words, the end counted; {limit}", 2)
+        if len(request.prefix) > longest:
+            raise refused(f"a prefix of {len(request.prefix)} words; {limit}", 1)
         return request
 
 

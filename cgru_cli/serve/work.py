@@ -55,10 +55,8 @@ class Line(NamedTuple):
         return [*required, *self.avoided]
 
     def field(self, number: int, place: int = 0) -> str:
-        """The field of the server's protocol that has a text; number: the line's; place: the
-        text's, in `texts`.
-        """
-        if place >= len(self.texts) - len(self.avoided):
+        """The field of a request with the text at a place of `texts`; number: the line's."""
+        if self.avoided and place >= len(self.texts) - len(self.avoided):
             return "avoid"
         return f"{('texts', 'prefixes', 'constraints')[min(place, 2)]}[{number}]"
 
@@ -68,7 +66,7 @@ class OnlyLine(Line):
 
     def field(self, number: int, place: int = 0) -> str:
         """As for `Line`."""
-        return ("text", "prefix")[place]
+        return "prefix" if place == 1 else "text"
 
 
 class Pair(NamedTuple):
@@ -84,7 +82,7 @@ class Pair(NamedTuple):
 
     def field(self, number: int, place: int = 0) -> str:
         """As for `Line`."""
-        return f"pairs[{number}].{self._fields[place]}"
+        return f"pairs[{number}]"
 
 
 class Kind(NamedTuple):

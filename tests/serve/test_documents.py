@@ -12,6 +12,8 @@ import pytest
 from serving import listening, serving
 
 from cgru_cli.serve import documents
+from cgru_cli.serve.clients import RateLimit
+from cgru_cli.serve.problems import Refusal
 
 PAGE = b"<!doctype html>\n<p>a <b>b</b> c</p>\n<p>d . a b .</p><script>a b</script>\n"
 
@@ -135,3 +137,19 @@ def test_a_paragraph_that_the_server_does_not_read(models):
         answer = finished(web, started(web, b"a b c d f", "a.txt"))
         assert answer.status_code == 413
         assert "this server takes lines of 5" in answer.json()["detail"]
+
+
+def test_a_document_waits_for_the_rate_of_its_client(models, monkeypatch):
+    monkeypatch.setattr(documents, "_PAUSE", 0.01)
+    waits = [None, None]  # for the second part, after one line
+
+    def check(self, account):
+        if self._until and waits:
+            waits.pop()
+            raise Refusal("rate_limited", "too fast")
+
+    monkeypatch.setattr(RateLimit, "check", check)
+    with opened(models, rate_limit=1, max_lines=1) as web:
+        answer = finished(web, started(web, b"a b c\nd\n", "a.txt"))
+        assert answer.status_code == 200 and waits == []
+        assert answer.text.count("\n") == 2

@@ -281,7 +281,7 @@ def test_an_invalid_request_is_answered_by_one_line(web, content, status, parts)
             "score",
             {"pairs": [{"source": "a", "target": "a\n"}]},
             "invalid_field",
-            "pairs[0].target",
+            "pairs[0]",
         ),
         ("nope", {}, "not_found", None),
     ],
