@@ -112,8 +112,8 @@ def write_model(
     vocabularies and the preprocessing inside an ONNX file. Returns the path; for a checkpoint the
     prefix of its files.
 
-    Raises CgruError where the format cannot hold the model, naming each feature, and where a file
-    exists and force is not given; UsageError where the path does not fit the format.
+    Raises CgruError if the format cannot hold the model, naming each feature, and if a file
+    exists and force is not given; UsageError if the path does not fit the format.
     """
     to = to or _by_name(os.fspath(path))
     target = output_path(Path(path), to)
@@ -155,7 +155,7 @@ def _by_name(output: str) -> str:
 def average(models: Sequence[Model]) -> Model:
     """The mean of several models' arrays, computed in float64 and rounded to float32 once.
 
-    Raises CgruError where their structures differ, naming the difference.
+    Raises CgruError if their structures differ, naming the difference.
     """
     first, *others = models
     for other in others:
@@ -174,7 +174,7 @@ def average(models: Sequence[Model]) -> Model:
 def rounded(model: Model, store: str) -> Model:
     """The model with its weights rounded to a type, in which cgru's own formats then store them.
 
-    Raises CgruError, naming the array, where a weight is too large for the type.
+    Raises CgruError, naming the array, if a weight is too large for the type.
     """
     arrays = {}
     for name, array in model.arrays.items():

@@ -178,7 +178,7 @@ class Command(click.Command):
                     ctx.params[name] = interpolated(ctx.params[name], origin)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Call the callback. Raises UsageError where options need or exclude each other."""
+        """Call the callback. Raises UsageError if options need or exclude each other."""
         settings, stated = ctx.meta[SETTINGS], statements(self.options)
         arguments = {name: value for name, value in ctx.params.items() if name not in stated}
         models = ctx.params.get("model")

@@ -37,7 +37,7 @@ def _made(pipeline: str) -> Preprocessing:
 def clean(pipeline: str, options: PrepOptions, chunk: Numbered[Pair]) -> Cleaned:
     """Raw pairs to words, before case and sub-words.
 
-    Raises CgruError, naming file and line, where a source word has a wrong number of factors.
+    Raises CgruError, naming file and line, if a source word has a wrong number of factors.
     """
     name, first, pairs = chunk
     made = _made(pipeline)

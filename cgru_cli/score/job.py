@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def run(options: ScoreOptions) -> None:
     """Score pairs, n-best lists or texts.
 
-    Raises CgruError for bad models, vocabularies and input; OutputClosed where the reader has gone.
+    Raises CgruError for bad models, vocabularies and input; OutputClosed if the reader has gone.
     """
     with log_to(options.log, "cgru score"):
         _run(ScorePlan(options))
@@ -162,7 +162,7 @@ class _Scoring:
             yield f"{self.summary.text()}\n"
 
     def _scored(self, number: int, pair: Pair, scored: Sequence[ScoredPair]) -> str:
-        """The output for a pair; "" where it is only counted."""
+        """The output for a pair; "" if it is only counted."""
         if self.heatmaps.wants(number):
             names = iter(model_names(self.options.model))
             views = []

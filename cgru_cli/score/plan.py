@@ -26,7 +26,7 @@ class ScorePlan:
     """The options of `cgru score`, and what follows from them."""
 
     def __init__(self, options: ScoreOptions):
-        """Raises UsageError where options lack what they need or exclude each other, CgruError for
+        """Raises UsageError if options lack what they need or exclude each other, CgruError for
         a file of weights that cannot be read.
         """
         self.options = options
@@ -85,7 +85,7 @@ class ScorePlan:
     def reading(self, models: Sequence[LoadedModel]) -> Reading:
         """How to turn text into words, for models that read the same text.
 
-        Raises CgruError where preprocessing is damaged or differs.
+        Raises CgruError if preprocessing is damaged or differs.
         """
         options, preprocessing = self.options, None
         if not options.no_preprocess:
@@ -126,7 +126,7 @@ class ScorePlan:
     def pairs(self, *, one_side: bool = False) -> Pairs:
         """The pairs to score; one_side: for language models only, which read no source.
 
-        Raises UsageError where the options do not name the texts.
+        Raises UsageError if the options do not name the texts.
         """
         options = self.options
         sources, targets, n_best = options.source, options.target, options.n_best

@@ -28,7 +28,7 @@ from .shortlists import shortlist_of
 def run(options: TranslateOptions) -> None:
     """Translate lines.
 
-    Raises CgruError for bad models, vocabularies and input; OutputClosed where the reader has gone.
+    Raises CgruError for bad models, vocabularies and input; OutputClosed if the reader has gone.
     """
     with log_to(options.log, "cgru translate"):
         _run(options)
@@ -56,7 +56,7 @@ def _run(options: TranslateOptions) -> None:
 
 
 def _check_files(options: TranslateOptions) -> tuple[Sequence[str], Sequence[str | None]]:
-    """The files to read and write. Raises UsageError where an output is another of them."""
+    """The files to read and write. Raises UsageError if an output is also another of them."""
     named = (options.lexicon, options.bpe, options.avoid, options.channel_model, options.lm)
     shortlist = shortlist_of(options)
     inputs = [*options.input, *options.config, *options.model, *options.vocabularies]

@@ -70,7 +70,7 @@ class NoisyChannel:
         self._channel = channel = _channel_model(options, direct)
         known = [(channel.sources[0], direct.target), (channel.target, direct.sources[0])]
         own = functools.partial(_reading, options, direct, reading)
-        # how each splits text into words, None where it takes the direct model's words
+        # how each splits text into words, None if it takes the direct model's words
         self._channel_reading = own("--channel-model", channel, known)
         self._lines = channel.source_lines(self._channel_reading or Reading())
         self._channel_scores = _ForcedDecoding(channel, options)
@@ -226,7 +226,7 @@ def _language_model(options: TranslateOptions, direct: LoadedModel) -> LoadedMod
 def _stepped(lm: LoadedModel, direct: LoadedModel, models: Sequence[LoadedModel]) -> LoadedModel:
     """A language model for the beam, which knows all words of the direct target vocabulary.
 
-    Raises CgruError where the direct model lacks one of its words, or it cannot join the ensemble.
+    Raises CgruError if the direct model lacks one of its words, or it cannot join the ensemble.
     """
     if missing := direct.target.lacking(lm.target):
         raise CgruError(_lacks_in_beam(direct, lm.target, missing))
@@ -273,7 +273,7 @@ def _reading(
     """How a model splits the direct model's text; None if it knows all of them.
 
     reading: the direct model's. known: the other's vocabularies, each with the direct model's of
-    that language. Raises CgruError where words are missing in a beam, and where one model
+    that language. Raises CgruError if words are missing in a beam, and if one model
     writes raw text and the other reads words, or the reverse.
     """
     lacking = [(words, missing) for own, words in known if (missing := own.lacking(words))]

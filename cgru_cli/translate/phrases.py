@@ -96,7 +96,7 @@ class Phrases:
         """The ids of a phrase on a line (counted from 0), in the order of writing.
 
         within: whether it continues a word, where SentencePiece marks the beginnings of words. None
-        where the vocabulary lacks a word of it. Raises CgruError where it cannot be prepared.
+        if the vocabulary lacks a word of it. Raises CgruError if it cannot be prepared.
         """
         target = self._model.target
         words = self._model.target_words(phrase, number, self._reading)
@@ -111,7 +111,7 @@ class Phrases:
     ) -> list[list[tuple[int, ...]]]:
         """The ids of the alternatives of each requirement, except those that cannot be written.
 
-        Raises CgruError, naming the line, where the model can write none of them.
+        Raises CgruError, naming the line, if the model can write none of them.
         """
         required = []
         for one in requirements:

@@ -261,7 +261,7 @@ def _weights(
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """The weights of the models, and of the channel and language model of a noisy channel.
 
-    Raises UsageError for a wrong number of weights, and where those of all models are zero.
+    Raises UsageError for a wrong number of weights, and if those of all models are zero.
     """
     count = len(options.model)
     if not options.channel_model:

@@ -57,8 +57,8 @@ class RequestReader:
     def read(self, line: str | Fields, number: int) -> Request:
         """A line (counted from 0) as the models read it; the options say how to split text.
 
-        Raises CgruError where it cannot be prepared, where it is a source and the model is a
-        language model, and where it is not a condition that this model knows.
+        Raises CgruError if it cannot be prepared, if it is a source and the model is a
+        language model, and if it is not a condition that this model knows.
         """
         fields = self._split(line, number) if isinstance(line, str) else line
         form = self._plan.options.markup
@@ -177,7 +177,7 @@ class RequestReader:
     def prefix(self, begun: str | Sequence[str], number: int) -> list[int]:
         """The ids of the words that the translation of a line (counted from 0) begins with.
 
-        begun: text, or words of the model. Raises CgruError where text cannot be prepared.
+        begun: text, or words of the model. Raises CgruError if text cannot be prepared.
         """
         return self._target.target.encode(self.beginning(begun, number))
 

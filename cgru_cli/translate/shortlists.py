@@ -23,7 +23,7 @@ def shortlist_of(options: TranslateOptions) -> tuple[str, kinds.ShortlistNumbers
 
 
 def shortlists(options: TranslateOptions, models: Sequence[LoadedModel]) -> tuple[Shortlist, ...]:
-    """The shortlist for each model; read once where models share their vocabularies.
+    """The shortlist for each model; read once if models share their vocabularies.
 
     Raises CgruError for an invalid file, or one for other vocabularies.
     """

@@ -49,8 +49,8 @@ class Translator:
     ):
         """models: files of any program, or models from `load_model`, which stay unchanged.
 
-        vocabularies: files, source (one per factor) then target, where models name none. attention:
-        whether hypotheses have it, where the models do. options: those of `cgru translate`, with
+        vocabularies: files, source (one per factor) then target, if models name none. attention:
+        whether hypotheses have it, if the models do. options: those of `cgru translate`, with
         "_" for "-" in their names; the defaults are those of the model's program.
 
         Raises CgruError for models that cannot be read or form an ensemble, and in a process forked
@@ -72,7 +72,7 @@ class Translator:
 
     @property
     def languages(self) -> tuple[str, str] | None:
-        """The codes of source and target language; None where the model does not state them."""
+        """The codes of source and target language; None if the model does not state them."""
         return self._search.models[0].languages
 
     @overload

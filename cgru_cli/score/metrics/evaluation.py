@@ -34,7 +34,7 @@ def run(plan: ScorePlan) -> None:
     """Evaluate translations.
 
     Raises CgruError for files that cannot be read or differ in their number of lines, UsageError
-    for an unknown tokeniser; OutputClosed where the reader has gone.
+    for an unknown tokeniser; OutputClosed if the reader has gone.
     """
     options = plan.options
     references = read_references(options.reference)
@@ -57,7 +57,7 @@ def run(plan: ScorePlan) -> None:
 
 
 def read_references(paths: Sequence[str]) -> list[list[str]]:
-    """The lines of every reference. Raises CgruError where their numbers of lines differ."""
+    """The lines of every reference. Raises CgruError if their numbers of lines differ."""
     references = [lines_of(path) for path in paths]
     for path, lines in zip(paths, references, strict=True):
         check_line_counts((paths[0], len(references[0])), (path, len(lines)))

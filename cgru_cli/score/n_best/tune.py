@@ -31,7 +31,7 @@ class Tuner:
     def __init__(self, plan: ScorePlan, reranker: Reranker):
         """Read the references.
 
-        Raises CgruError for unreadable files, unequal line counts and where scipy is missing;
+        Raises CgruError for unreadable files, unequal line counts and a missing scipy;
         UsageError for a metric that cannot be optimised.
         """
         self._plan, self._reranker = plan, reranker

@@ -129,7 +129,7 @@ def tune(
     """Find the weights that score best on the list; never worse than the starting weights.
 
     restarts: runs on resampled sentences; samples: resampled lists for the intervals. The same seed
-    gives the same weights. Raises CgruError where scipy is missing.
+    gives the same weights. Raises CgruError if scipy is missing.
 
     tuned: the weights (their absolute values add up to 1) and their score on the list itself;
     starting, and first (the first hypothesis of each sentence): their scores, and the gain over
@@ -214,7 +214,7 @@ def _climbed(development: Development, weights: np.ndarray) -> np.ndarray:
 
 
 def optimizer():
-    """scipy's differential evolution. Raises CgruError where it is missing."""
+    """scipy's differential evolution. Raises CgruError if it is missing."""
     try:
         from scipy.optimize import differential_evolution
     except ImportError:

@@ -92,7 +92,7 @@ class EnsembleScorer:
     def read(self, source: str, target: str, number: int) -> list[Line]:
         """A pair (counted from 0) as each model reads it.
 
-        Raises CgruError where the models of an ensemble split the source into different words, so
+        Raises CgruError if the models of an ensemble split the source into different words, so
         that the mean of their attention is undefined.
         """
         if self._backward:

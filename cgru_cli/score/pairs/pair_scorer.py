@@ -81,7 +81,7 @@ class PairScorer:
 
     @property
     def languages(self) -> tuple[str, str] | None:
-        """The codes of source and target language; None where the model does not state them."""
+        """The codes of source and target language; None if the model does not state them."""
         return self._scorer.models[0].loaded.languages
 
     @overload

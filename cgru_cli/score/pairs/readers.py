@@ -69,7 +69,7 @@ class Pairs:
 class Texts(Pairs):
     """Line i of one text is the translation of line i of the other; or one text without source.
 
-    Raises CgruError where their numbers of lines differ: at once where they can be counted.
+    Raises CgruError if their numbers of lines differ: at once where they can be counted.
     """
 
     def __init__(self, sources: Sequence[Source], targets: Sequence[Source]):
