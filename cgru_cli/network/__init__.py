@@ -5,7 +5,7 @@ scoring sums. `units` are the recurrent units; `encoder`, `attention` and `reado
 that the types share, and `ladder` has the decoder of each type with its equations; all use
 `normalization`. `layers` makes arrays ready to multiply, with `products`, `folded_weights`,
 `quantization` and `distinct_words`; `scan` is back-propagation through time. `forced_decoding`,
-`word_costs` and `scorer` follow given translations; `inference` compiles what needs no gradients;
+`word_costs` and `scorer` follow given translations; `inference` compiles without gradients;
 `keras_model` wraps a model as a Keras model, and `keras_data` a prepared folder; `onnx_export`
 converts a model to ONNX with the help of `onnx_graph` and `onnx_integers`. `scores` needs no
 TensorFlow.

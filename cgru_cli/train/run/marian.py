@@ -68,7 +68,7 @@ class MarianRun:
 
 
 def _stated(s: Structure) -> dict[str, Any]:
-    """The structure without what has no effect on models of one level."""
+    """The structure without fields that have no effect on models of one level."""
     one_level = s.encoder_depth == s.decoder_depth == 1
     names = s.as_dict().keys() - ({"encoder", "residual"} if one_level else set())
     return {f"model's {name}": value for name, value in s.as_dict().items() if name in names}
