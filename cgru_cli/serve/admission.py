@@ -58,6 +58,7 @@ class Admission:
             allow_origins=self._sites,
             allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["Authorization"],
+            expose_headers=["Retry-After"],
             allow_private_network=True,
         )
 

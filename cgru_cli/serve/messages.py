@@ -15,9 +15,8 @@ from .problems import Refusal
 
 Positive = Annotated[int, Meta(ge=1)]
 LengthPower = Annotated[float, Meta(ge=0, le=10)]
-ONE_LINE = (
-    r"^[^\n]*(?!\n)$"  # as a regular expression of Python, $ is also before a last line break
-)
+# in Python, $ is also before a last line break
+ONE_LINE = r"^[^\n]*(?!\n)$"
 LANGUAGE = r"^([A-Za-z]{2,3}(-[^\n]*)?)?(?!\n)$"  # its code, such as de or pt-BR
 # checked by `Service.check`: with Meta(pattern=...), msgspec 0.22 may crash when Python exits
 Text = Annotated[str, Meta(extra_json_schema={"pattern": ONE_LINE})]

@@ -44,6 +44,7 @@ def test_requests_from_a_named_site_are_answered(models):
         answer = web.post("/v1/translate", json=BODY, headers=good)
         assert answer.status_code == 200
         assert answer.headers["access-control-allow-origin"] == "https://good.example"
+        assert answer.headers["access-control-expose-headers"] == "Retry-After"
         asked = {
             "Access-Control-Request-Method": "POST",
             "Access-Control-Request-Headers": "authorization, content-type",

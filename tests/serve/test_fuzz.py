@@ -52,6 +52,7 @@ def check_http(web, path, body):
     assert answer.status_code in (200, 400, 404, 413, 422), (answer.status_code, answer.text)
     assert "Traceback" not in answer.text
     if answer.status_code != 200:
+        assert not any(name in answer.text for name in ("src.json", "trg.json", ".npz"))
         error = answer.json()
         assert error["status"] == "error" if path == "/translate" else error["code"] in CODES
 
