@@ -48,7 +48,7 @@ def own_container(model: Model, dictionaries: Sequence[str]) -> dict:
 def nematus(model: Model, dictionaries: Sequence[str]) -> dict:
     """`model.npz.json` of Nematus-Theano."""
     s = model.structure
-    values = _same_program(model, ("nematus",)) | _sizes(s)
+    values = _same_program(model, "nematus") | _sizes(s)
     values |= {
         "enc_depth_bidirectional": s.encoder_depth,
         "encoder": "gru",
@@ -75,7 +75,7 @@ def nematus(model: Model, dictionaries: Sequence[str]) -> dict:
 def dl4mt(model: Model, dictionaries: Sequence[str]) -> dict:
     """The options in DL4MT's `model.npz.pkl`."""
     s = model.structure
-    values = _same_program(model, ("dl4mt",)) | {
+    values = _same_program(model, "dl4mt") | {
         "dim_word": s.target_embedding,
         "dim": s.state,
         "n_words": s.target_vocabulary,
@@ -116,7 +116,7 @@ def nematus_tf(model: Model, dictionaries: Sequence[str]) -> dict:
         values = _sizes(s) | added | {"use_dropout": False, "lexical_model": s.lexical}
         values |= {"dim_word": sum(s.source_embeddings), "datasets": _NO_DATASETS}
         return _with_dictionaries(values, dictionaries)
-    kept = _same_program(model, ("nematus-tf",))
+    kept = _same_program(model, "nematus-tf")
     if "embedding_size" not in kept:
         kept = {}
     values = {name: value for name, value in kept.items() if name not in _OLD_NAMES} | added
@@ -158,10 +158,10 @@ def _sizes(s: Structure) -> dict:
     return values
 
 
-def _same_program(model: Model, programs: tuple[str, ...]) -> dict:
-    """The model's own configuration, if one of these programs wrote it."""
+def _same_program(model: Model, program: str) -> dict:
+    """The model's own configuration, if this program wrote it."""
     values = model.settings.values
-    if model.program not in programs or MARIAN_YAML in values:
+    if model.program != program or MARIAN_YAML in values:
         return {}
     return {name: value for name, value in values.items() if name != "cgru"}
 

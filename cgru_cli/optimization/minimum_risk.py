@@ -69,11 +69,19 @@ class Sampler:
         unique in the training, which determines the samples. rows: return at least as
         many parts as a batch of this many pairs has; the last ones may be empty.
         """
-        count = batch.sentences
+        lists = self._drawn(batch, numbers) if batch.sentences else []
         together = max(1, self._risk.rows // (self._risk.samples + 1))
-        parts = range(0, max(rows, count), together)
-        if not count:
-            return [self._nothing(batch, masks)] * len(parts)
+        parts = []
+        for start in range(0, max(rows, len(lists)), together):
+            some = lists[start : start + together]
+            # an empty part has one source, whose candidate has no words
+            first, some = (start, some) if some else (0, [_Distinct([[]], False)])
+            parts.append(self._part(batch, masks, some, first))
+        return parts
+
+    def _drawn(self, batch: Batch, numbers: Sequence[int]) -> list[_Distinct]:
+        """The candidates of each source."""
+        count = batch.sentences
         lengths = batch.source_mask[:count].sum(axis=1).astype(int)
         a, b = self._risk.longest
         begun = SearchBatch(
@@ -88,27 +96,17 @@ class Sampler:
             row[: int(mask.sum())].tolist()
             for row, mask in zip(batch.target[:count], batch.target_mask[:count], strict=True)
         ]
-        lists = [
+        return [
             self._distinct(reference, [result.words.tolist() for result in drawn[number]])
             for number, reference in enumerate(references)
         ]
-        return [
-            self._part(batch, masks, lists, slice(start, min(start + together, count)))
-            if start < count
-            else self._nothing(batch, masks)
-            for start in parts
-        ]
 
     def _part(
-        self,
-        batch: Batch,
-        masks: Mapping[str, np.ndarray],
-        lists: Sequence[_Distinct],
-        part: slice,
+        self, batch: Batch, masks: Mapping[str, np.ndarray], lists: Sequence[_Distinct], first: int
     ) -> tuple[Candidates, dict[str, np.ndarray]]:
-        lists = lists[part]
+        """The candidates of some sources of a batch, from the first one on."""
         width = self._risk.samples + 1
-        longest = max(len(words) for each in lists for words in each.words)
+        longest = max(1, *(len(words) for each in lists for words in each.words))
         longest = grid_length(longest) if self._grid else longest
         target = np.full((len(lists), width, longest), EOS_ID, np.int32)
         mask = np.zeros((len(lists), width, longest), np.float32)
@@ -123,7 +121,7 @@ class Sampler:
                 risk[g, k] = self._loss(self._text(words), reference) if kept[g, k] else 0.0
 
         def repeated(x: np.ndarray) -> np.ndarray:
-            return np.repeat(x[part], width, axis=0)
+            return np.repeat(x[first : first + len(lists)], width, axis=0)
 
         examples = Batch(
             repeated(batch.source),
@@ -138,14 +136,6 @@ class Sampler:
             least = min(longest, whole.shape[1])
             dropped["target"][:, :least] = whole[:, :least]
         return Candidates(examples, risk, kept), dropped
-
-    def _nothing(
-        self, batch: Batch, masks: Mapping[str, np.ndarray]
-    ) -> tuple[Candidates, dict[str, np.ndarray]]:
-        part, dropped = self._part(batch, masks, [_Distinct([[EOS_ID]], False)], slice(0, 1))
-        examples = part.examples
-        nothing = examples._replace(target_mask=np.zeros_like(examples.target_mask))
-        return part._replace(examples=nothing), dropped
 
     def _distinct(self, reference: list[int], samples: Sequence[list[int]]) -> _Distinct:
         """The reference, then each distinct sample; unfinished ones get an EOS."""

@@ -7,14 +7,14 @@ words -> case -> sub-words. `preprocess.json` holds the settings and the learned
 import os
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Literal, Self
 
 import msgspec
 
 from ..errors import CgruError
 from ..system.structured_files import LARGEST, read_json
-from ..system.typed_json import dataclass_from_json
+from ..system.typed_json import LATER, dataclass_from_json
 from .copying import Copying
 from .moses import CaseModel, PunctuationNormalizer, Tokenizer, Truecaser
 from .subwords import Codes, Pieces, read_codes
@@ -51,7 +51,7 @@ class PipelineSettings:
     factors: Annotated[int, msgspec.Meta(ge=1)] = 1
     subwords: SubwordKind = "none"
     pieces: bool = False
-    copy: tuple[str, ...] = ()
+    copy: tuple[str, ...] = field(default=(), metadata=LATER)
 
     @property
     def uses_sentencepiece(self) -> bool:
@@ -142,9 +142,6 @@ class Preprocessing:
                 f"{source}: version {values.get('version')!r}, this program reads {VERSION}; "
                 "make it again with cgru prep"
             )
-        settings = values.get("settings")
-        if isinstance(settings, Mapping):  # `copy` came later than the others
-            values = {**values, "settings": {"copy": [], **settings}}
         stored = dataclass_from_json(_Stored, values, source, "make it again with cgru prep")
         return cls(stored.settings, stored.case_models, stored.subword_models, source)
 
