@@ -72,7 +72,8 @@ class SourceEncoder:
         self.once = once and len(s.source_embeddings) == 1
         self.masks = layers.masks
         self.embeddings = [
-            layers[f"encoder/embedding{factor or ''}"] for factor in range(len(s.source_embeddings))
+            layers.weights[f"encoder/embedding{factor or ''}"]
+            for factor in range(len(s.source_embeddings))
         ]
         self.nudges: dict[tuple[int, str], UnitState] = {}  # by level and direction, (S,B,D) each
         self.levels = [

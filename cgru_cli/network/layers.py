@@ -93,9 +93,6 @@ class Layers:
         self.in_tiles = packed and not tf.config.get_visible_devices("GPU")
         self.weights = FoldedWeights(structure, arrays)
 
-    def __getitem__(self, path: str) -> tf.Tensor:
-        return self.weights[path]
-
     def product(
         self, *groups: tuple[str, ...], bounded: bool = False, quantized: bool = True
     ) -> Products:

@@ -109,7 +109,7 @@ class Network:
         self.read_out = Readout(layers)
         if not structure.feedback:
             return
-        self.target_embedding = layers[target_table(structure)]
+        self.target_embedding = layers.weights[target_table(structure)]
         first = base_cells(structure)[0]
         self.embedding_product = layers.product(input_arrays(first), ("decoder/readout/prev/W",))
         self.first_sums = layers.unit(first).sums

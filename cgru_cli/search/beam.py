@@ -91,7 +91,8 @@ class BeamSearch:
             results = sorted(self.results[number], key=lambda result: -result.total)
             finished.append((number, results))
             self.results[number] = []
-        self._forget()
+        if len(self.rows.sentence):  # no live hypothesis needs earlier steps
+            self.history.forget(int(self.sentences.first[self.rows.sentence].min()))
         return finished
 
     def give_up(self, numbers: Collection[int]) -> None:
@@ -163,11 +164,6 @@ class BeamSearch:
                 if best >= bound[mine].max():
                     decided |= mine
         return decided
-
-    def _forget(self) -> None:
-        """Drop the steps of the history that no live hypothesis needs."""
-        if len(self.rows.sentence):
-            self.history.forget(int(self.sentences.first[self.rows.sentence].min()))
 
 
 def shrinking_beam(

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Self
 import msgspec
 
 from ..errors import CgruError
+from ..system.lines import tokens
 from ..system.structured_files import LARGEST, read_json
 from ..system.typed_json import LATER, dataclass_from_json
 from .copying import Copying
@@ -161,7 +162,7 @@ class Preprocessing:
     def undo(self, line: str, side: str = "target") -> str:
         """The text of such a line: sub-words joined, case and spaces restored, factors dropped."""
         i = SIDES.index(side)
-        pieces = [piece for piece in line.split(" ") if piece]
+        pieces = tokens(line)
         if self._has_factors(side):
             pieces = [piece.split("|")[0] for piece in pieces]
         splitter = self._splitters[i]
@@ -217,7 +218,7 @@ class Preprocessing:
 
     def columns(self, words: str) -> list[list[str]]:
         """Surface and factors of each source word; raises CgruError if their number is wrong."""
-        columns = [word.split("|") for word in words.split(" ") if word]
+        columns = [word.split("|") for word in tokens(words)]
         for column in columns:
             if len(column) != self.settings.factors or not all(column):
                 raise CgruError(

@@ -20,6 +20,7 @@ import sentencepiece
 
 from ..errors import CgruError, warn
 from ..parameters.structure import EOS_ID
+from ..system.lines import tokens
 from ..system.process_pool import alone
 from ..system.signals import StopRequest
 from ..system.structured_files import read_bytes
@@ -173,9 +174,7 @@ class Codes:
         if len(self._bpe.cache) > _CACHE:
             self._bpe.cache.clear()
         pieces = []
-        for word in words.split(" "):
-            if not word:
-                continue
+        for word in tokens(words):
             parts = self._bpe.segment_tokens([word])
             if word.endswith(_MARK) and parts[-1].endswith(_MARK):
                 parts[-1:] = [parts[-1][:-1] + _MARK, "@"]

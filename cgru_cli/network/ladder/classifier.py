@@ -29,7 +29,7 @@ class Classifier(Labeller):
         s = self.structure = layers.structure
         if s.pooling is Pooling.ATTENTION:
             self.annotation_layer = layers.annotation_layer("pooling")
-            self.query = layers["pooling/U_att"]
+            self.query = layers.weights["pooling/U_att"]
 
     def memory(self, encoded: Encoded, _search: bool) -> Labelled:
         """v."""

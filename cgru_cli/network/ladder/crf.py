@@ -61,7 +61,7 @@ class Chain:
 
     def __init__(self, layers: Layers):
         self.start, self.end, self.transitions = (
-            layers[f"decoder/crf/{name}"] for name in ("start", "end", "transitions")
+            layers.weights[f"decoder/crf/{name}"] for name in ("start", "end", "transitions")
         )
 
     def labelled(self, e: tf.Tensor, count: tf.Tensor, search: bool) -> Labelled:

@@ -93,7 +93,7 @@ class LabelReadout:
     """v_t W_o + b_o; with a CRF, the scores computed from it."""
 
     def __init__(self, layers: Layers):
-        self.output, self.bias = layers.output(), layers["decoder/output/b"]
+        self.output, self.bias = layers.output(), layers.weights["decoder/output/b"]
         self.crf = layers.structure.crf
 
     def __call__(
