@@ -1,33 +1,28 @@
 """N-gram language models: ARPA files and KenLM's binary files, read by kenlm."""
 
-import gzip
 import math
+import os
 import re
 from collections.abc import Sequence
 
 import numpy as np
 
 from ..errors import CgruError, at, reading
+from ..system.structured_files import first_bytes
 from ..system.versions import installed
 from ..text.vocabulary import Vocabulary
 
 _BINARY = b"mmap lm http://kheafield.com/code"
-_ZIPPED = b"\x1f\x8b"
 _PLACE = re.compile(r".* threw \w+( because .*?')?\.? ")  # in kenlm's source, in its messages
 _LOOKED_AT = 1 << 16  # bytes; comments may precede the first section
 
 
 def is_arpa(path: str) -> bool:
     """Whether a file, gzipped or not, holds n-grams. Raises CgruError where it cannot be read."""
+    if not os.path.exists(path):  # the prefix of a checkpoint's names
+        return False
     with reading(path):
-        try:
-            with open(path, "rb") as file:
-                start = file.read(_LOOKED_AT)
-        except FileNotFoundError:  # the prefix of a checkpoint's names
-            return False
-        if start.startswith(_ZIPPED):
-            with gzip.open(path) as file:
-                start = file.read(_LOOKED_AT)
+        start = first_bytes(path, _LOOKED_AT)
     return start.startswith(_BINARY) or b"\\data\\" in start.splitlines()
 
 

@@ -30,7 +30,7 @@ def read_json(path: str | os.PathLike[str], largest: int = LARGEST_CONFIGURATION
         content = path.content
     else:
         with reading(path):
-            content = _read_up_to(path, largest)
+            content = first_bytes(path, largest)
     values = parse_json(content, f"{path}", largest)
     if not isinstance(values, dict):
         raise CgruError(f"{path}: a JSON object is expected")
@@ -109,7 +109,7 @@ def parse_yaml(content: bytes | str, source: str) -> dict:
 def read_yaml(path: str | os.PathLike[str]) -> dict:
     """A YAML file of names and values. Raises CgruError naming the file."""
     with reading(path):
-        content = _read_up_to(path, LARGEST_YAML)
+        content = first_bytes(path, LARGEST_YAML)
     return parse_yaml(content, f"{path}")
 
 
@@ -181,7 +181,7 @@ def read_bytes(
     if not os.path.exists(path):
         raise CgruError(f"{path}: {what} not found")
     with reading(path):
-        data = _read_up_to(path, limit, once=once)
+        data = first_bytes(path, limit, once=once)
     if len(data) > limit:
         raise CgruError(f"{path}: more than {limit} bytes, which is too large ({what} expected)")
     return data
@@ -197,8 +197,11 @@ def check_no_pipe(path: str | os.PathLike[str]) -> None:
         )
 
 
-def _read_up_to(path: str | os.PathLike[str], limit: int, *, once: bool = False) -> bytes:
-    """The bytes of a file; of a longer one, limit + 1 bytes. once: see `read_bytes`."""
+def first_bytes(path: str | os.PathLike[str], limit: int, *, once: bool = False) -> bytes:
+    """The bytes of a file, decompressed; of a longer one, limit + 1 bytes. once: see `read_bytes`.
+
+    Raises OSError, and gzip's errors: see `errors.reading`.
+    """
     if not once:
         check_no_pipe(path)
     with open(path, "rb") as file:
