@@ -11,7 +11,7 @@ import subprocess
 
 import prepared
 import pytest
-from documentation import ROOT
+from documentation import ROOT, commands, of_cgru
 from selection import choice
 
 BLOCK = re.compile(r"^(<!-- sample -->\n)?```sh\n(.*?)^```", re.S | re.M)
@@ -29,6 +29,8 @@ TINY = "--defaults fixed --dim-emb 6 --dim-rnn 8 --mini-batch 8"
 # The files that pages take for granted: text, vocabularies, models of whole words.
 TEXT = f"""
 command python recipes/quickstart/data.py . --train 120 --dev 5 --test 6
+echo a man >> train.en
+echo ein Mann >> train.de
 cgru prep data -s train.en -t train.de --dev dev.en dev.de --test test.en test.de --quiet
 cgru prep --vocabulary-only --compat nematus train.en train.de --quiet
 cgru train -t train.en train.de -v train.en.json train.de.json -m model.npz {TINY} --quiet
@@ -79,7 +81,7 @@ BEFORE = {
     "docs/files.md": RUN
     + "cgru score -m model.npz -s src.txt -t trg.txt --word-top-k 2 -o teacher.npy",
     "docs/from-dl4mt.md": """
-for set in train test; do
+for set in train dev test; do
   cp $set.en $set.en.tok
   cp $set.de $set.fr.tok
 done
@@ -100,7 +102,7 @@ cgru convert model.npz model_session2.npz --to dl4mt
     "docs/how-to/cluster.md": "cp train.en large.en",
     "docs/how-to/conditions.md": TAGS
     + """
-for set in train test; do
+for set in train dev test; do
   command python -c "import numpy, sys; numpy.save(sys.argv[1],
       numpy.random.default_rng(1).normal(size=(len(open(sys.argv[2]).readlines()), 3)))" \
     $set.npy $set.txt
@@ -203,6 +205,18 @@ def test_a_shell_can_read_the_commands_of_a_page(page):
     code = "\n".join([BEFORE.get(page, ""), *blocks(page)])
     done = subprocess.run(["bash", "-n"], input=code, capture_output=True, encoding="utf-8")
     assert not done.stderr
+
+
+ENDS = {"--valid-sets", "--after", "--after-epochs", "--dry-run", "--dump-config", "--compat", "-c"}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_training_of_a_page_ends(page):
+    """The runs below are ended by page_commands.sh, which would hide a command that is refused."""
+    for words in commands("\n".join(blocks(page))):
+        command, *arguments = of_cgru(words) or [""]
+        if command == "train" and arguments[:1] and arguments[0].startswith("-"):  # without DATA
+            assert ENDS & set(arguments), " ".join(words)
 
 
 @pytest.mark.parametrize("page", choice(PAGES))
