@@ -130,7 +130,7 @@ class Documents:
         """Translate the paragraphs of a document, and write its file."""
         document, longest = job.document, self._service.options.max_characters
         for place, segment in enumerate(document.segments, 1):
-            if len(segment) > longest:  # pairing its marks may take quadratic time
+            if len(segment) > longest:  # so that marks are placed in bounded time
                 size = f"{len(segment)} characters; this server takes lines of {longest}"
                 raise Refusal("too_large", f"paragraph {place}: {size}")
         paragraphs = await asyncio.to_thread(_paragraphs, kind.model, document)

@@ -1,12 +1,15 @@
 """Texts of several lines and sentences: translated a sentence at a time, and joined."""
 
+import asyncio
 from collections.abc import Sequence
 
 from starlette.requests import Request
 
 from ..text.sentences import Sentences
+from ..translate.paragraphs import Paragraph
 from ..translate.results import Translation
 from .bodies import answered
+from .problems import Refusal
 from .service import Service
 from .work import Kind, Line
 
@@ -26,19 +29,30 @@ async def translated(
     sentences: splits lines into sentences; None: each line is one. avoided, plain: of each line
     (see `Line`). A text of one sentence keeps its n-best list. Raises Refusal.
     """
-    split = sentences.split if sentences else lambda line: [line]
-    join = sentences.join if sentences else " ".join
-    right_left = kind.model.right_left
-    parts = [[split(line) for line in text.split("\n")] for text in texts]
+    if not service.ready:
+        raise Refusal("loading", "the models are loading", {"Retry-After": "5"})
+    search, longest = kind.model.search, service.options.max_characters
+    form = None if plain else search.plan.options.markup
+    lines = [text.split("\n") for text in texts]
+    if form and any(len(line) > longest for text in lines for line in text):
+        raise Refusal("too_large", f"this server takes lines of {longest} characters")
+
+    def begun() -> list[list[Paragraph]]:
+        return [[Paragraph(search, line, form, sentences) for line in text] for text in lines]
+
+    def ended() -> list[Translation]:
+        rest, right_left, whole = iter(done), kind.model.right_left, []
+        for number, text in enumerate(paragraphs):
+            parts = [one.translation(number, [next(rest) for _ in one.lines]) for one in text]
+            whole.append(Translation.joined(number, parts, "\n".join, right_left=right_left))
+        return whole
+
+    paragraphs = await asyncio.to_thread(begun)  # reading and placing marks takes time
     every = [
-        Line(one, avoided=avoided, plain=plain) for text in parts for line in text for one in line
+        Line(one.source, avoided=avoided, plain=one.plain)
+        for text in paragraphs
+        for paragraph in text
+        for one in paragraph.lines
     ]
-    done = iter(await answered(request, service, kind, every))
-    whole = []
-    for number, text in enumerate(parts):
-        lines = [
-            Translation.joined(number, [next(done) for _ in line], join, right_left=right_left)
-            for line in text
-        ]
-        whole.append(Translation.joined(number, lines, "\n".join, right_left=right_left))
-    return whole
+    done = await answered(request, service, kind, every)
+    return await asyncio.to_thread(ended)

@@ -20,17 +20,25 @@ if TYPE_CHECKING:
 class Paragraph:
     """A text; `lines` are its sentences without marks, which are to be translated."""
 
-    def __init__(self, search: LineSearch, text: str, form: str | None, sentences: Sentences):
-        """form: how marks are written (see `text.markup`), None: the text has none."""
-        self._search, self._sentences = search, sentences
-        self._markup = search.requests.markup(text, form) if form else None
+    def __init__(
+        self, search: LineSearch, text: str, form: str | None, sentences: Sentences | None
+    ):
+        """form: how marks are written (see `text.markup`), None: the text has none. sentences:
+        splits the text, None: it is one sentence, whose marks the search places.
+        """
+        self._search = search
+        self._join = sentences.join if sentences else " ".join
+        self._markup = search.requests.markup(text, form) if form and sentences else None
         self._plain = self._markup.plain if self._markup else text
-        self.lines = [Fields(one, plain=True) for one in sentences.split(self._plain)]
+        if sentences:
+            self.lines = [Fields(one, plain=True) for one in sentences.split(self._plain)]
+        else:
+            self.lines = [Fields(text, plain=form is None)]
 
     def translation(self, number: int, parts: Sequence[Translation]) -> Translation:
         """The translation of text number `number`, joined from those of its lines."""
         right_left = self._search.plan.layout.right_left
-        whole = Translation.joined(number, parts, self._sentences.join, right_left=right_left)
+        whole = Translation.joined(number, parts, self._join, right_left=right_left)
         markup = self._markup
         if markup is None or not whole.hypotheses:
             return whole
@@ -66,7 +74,7 @@ class Paragraph:
             words = best[i].tokens[: count - rows[i]]
             copied = self._search.requests.copied(self.lines[i].source)
             begun = self._search.results.filled_text(words, copied)
-            return self._sentences.join([*(one.text for one in best[:i]), begun])
+            return self._join([*(one.text for one in best[:i]), begun])
 
         places = {place: words_before(place) for place in markup.borders()}
         return markup.placed(weights, places, text_before)

@@ -432,3 +432,21 @@ def test_texts_of_several_sentences(web, translator, monkeypatch):
     monkeypatch.setitem(sys.modules, "sentencex", None)
     asked = json.dumps({"texts": texts, "split_sentences": True})
     refused(web, "/v1/translate", asked, 501, "sentencex is not installed")
+
+
+def test_marks_of_texts_of_several_sentences(tmp_path, monkeypatch):
+    segment = SimpleNamespace(segment=lambda language, text: re.findall(r".*? \. |.+", text))
+    monkeypatch.setitem(sys.modules, "sentencex", segment)
+    words = ["eos", "UNK", "a", "b", "."]
+    path = write_model(tmp_path, source=words, target=words)
+    more = {"beam_size": 2, "translation_maxlen": 8, "markup": "html"}
+    texts = ["a <b>b . b</b> a\n<i>a</i> b .", "<hr/>"]
+    translator = Translator(path, split_sentences="en", **more)
+    expected = ["\n".join(x.text for x in translator.translate(t.split("\n"))) for t in texts]
+    assert "<b>" in expected[0] and "<i>" in expected[0]
+    with serving(loaded(path, **more), max_characters=40) as app:
+        web = client(app)
+        found = posted(web, "/v1/translate", texts=texts, split_sentences="en")["translations"]
+        assert [one["text"] for one in found] == expected
+        asked = json.dumps({"texts": ["<b>" * 14], "split_sentences": "en"})
+        refused(web, "/v1/translate", asked, 413, "40 characters")
