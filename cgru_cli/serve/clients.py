@@ -61,7 +61,7 @@ class RateLimit:
     def check(self, account: str) -> None:
         """Raise Refusal if an account has to wait."""
         now = self._now()
-        wait = max(now, self._until.get(account, now)) + self._seconds - now - BURST
+        wait = max(0.0, self._until.get(account, now) - now) + self._seconds - BURST
         if self._seconds and wait > 0.001:
             seconds = math.ceil(wait)
             message = f"more than {round(60 / self._seconds)} lines a minute; wait {seconds} s"

@@ -61,6 +61,8 @@ class Documents:
         model = service.model(request.query_params.get("model"))
         if not service.ready:
             raise Refusal("loading", "the models are loading", {"Retry-After": "5"})
+        client = client_of(request)
+        service.check(client, ())  # reading a document takes time, too
         largest = service.options.max_document * 1024
         content = await body(request, service.options, largest)
         try:
@@ -74,7 +76,6 @@ class Documents:
         kind = service.searching(model, SearchOptions(alignment=document.form is not None))
         number = secrets.token_urlsafe(16)
         job = self._jobs[number] = _Job(document, name)
-        client = client_of(request)
         job.task = asyncio.create_task(self._translate(number, job, client, kind))
         address = f"{_PATH}/{number}"
         return encoded(self._progress(job, address), 202, {"Location": address})

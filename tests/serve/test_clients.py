@@ -92,6 +92,8 @@ def test_every_protocol_counts_and_connections_do_not_matter(models, monkeypatch
             answer = client(app).post(path, json=asked)
             assert answer.status_code == 429 and 1 <= int(answer.headers["retry-after"]) <= 10
         assert answer.json()["code"] == "rate_limited"
+        document = client(app).post("/v1/documents?name=a.txt", content=b"a")
+        assert document.status_code == 429
         with client(app).websocket_connect("/translate") as socket:
             socket.send_text("a")
             assert socket.receive()["code"] == 1013
