@@ -75,6 +75,8 @@ class NotAModel(CgruError):
 
 def reason(error: BaseException) -> str:
     """The first line of an error of the system or a library; its type if it has no message."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start + 1}: {error.reason}"
     said = getattr(error, "strerror", None) or getattr(error, "message", None) or str(error)
     lines = one_line(str(said).lstrip()[: 2 * LONGEST].partition("\n")[0]).strip()
     return lines[:300] or type(error).__name__

@@ -50,6 +50,9 @@ def test_reasons():
     assert reason(FileNotFoundError(2, "No such file or directory")) == "No such file or directory"
     assert reason(ValueError("first\nsecond")) == "first"
     assert reason(MemoryError()) == "MemoryError"
+    with pytest.raises(UnicodeDecodeError) as caught:
+        b"ab\xff".decode()
+    assert reason(caught.value) == "byte 3: invalid start byte"
 
 
 def test_reading(tmp_path):
