@@ -57,9 +57,6 @@ def _unit(deep: bool = False) -> Conversion:
     return convert
 
 
-_WHOLE = "each device computes its part of a batch at once: the same gradient, with more memory"
-
-
 TRAIN = (
     *rows("""
         --datasets FILE... -> train_sets, --source_dataset FILE, --target_dataset FILE,
@@ -120,11 +117,10 @@ TRAIN = (
     row("--no_sort_by_length", switched("maxi_batch_sort", "none")),
     row("--objective X = CE", one_of("objective", OBJECTIVES, RAML)),
     row("--loss_function X = cross-entropy", Option("objective", _loss)),
-    *no_effect(
-        "--gradient_aggregation_steps N = 1, --max_sentences_per_device N = 0, "
-        f"--max_tokens_per_device N = 0: {_WHOLE}"
-    ),
     *no_effect("""
+        --gradient_aggregation_steps N = 1, --max_sentences_per_device N = 0,
+        --max_tokens_per_device N = 0:
+        each device computes its part of a batch at once: the same gradient, with more memory
         --keep_train_set_in_memory: batches are read from a file beside the model
         --valid_token_batch_size N = 0: the batches of validation fit into memory
         --sampleFreq --sample_freq N = 10000, --beamFreq --beam_freq N = 10000,
