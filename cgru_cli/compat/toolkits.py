@@ -33,6 +33,7 @@ _NAMES = {
         --train-sets: train-src train-tgt
         --valid-sets: valid-src valid-tgt
         --vocabs: src-vocab tgt-vocab
+        --dim-vocabs: vocab-size src-vocab-size tgt-vocab-size
         --type: arch
         --cell: rnn-type cell-type
         --dim-emb: encoder-embed-dim decoder-embed-dim word-vec-size embedding-dim
