@@ -199,6 +199,19 @@ def test_attention_is_asked_for_one_sentence_only(opened):
     )
 
 
+def test_the_first_sentence_takes_few_bytes(opened):
+    """On 50 kbit/s, 6,250 bytes a second, half a second is left to compute."""
+    opened.run(FAULTY % "")
+    lines = [" ".join("abcdf"[(i + j) % 5] for j in range(60)) for i in range(30)]
+    opened.translate("\n".join(lines))
+    first, *_ = asked = opened.run("return window.requests")
+    entries = "return performance.getEntriesByType('resource').map((one) => one.toJSON())"
+    answers = [one for one in opened.run(entries) if one["name"].endswith("/v1/translate")]
+    assert [text for one in asked[:2] for text in one["texts"]] == lines
+    headers = 700  # of a request; an answer's are in its size
+    assert len(json.dumps(first)) + headers + answers[0]["transferSize"] < 6250 / 2
+
+
 def test_translations_can_be_selected(opened):
     opened.translate("a b c")
     words = opened.all(".translation .word")

@@ -7,6 +7,7 @@ import { copy } from "./text.js";
 import * as translator from "./translator.js";
 
 const AT_ONCE = 100; // sentences of a request: a server answers each request in limited time
+const FIRST = 200; // characters of the first request, so that on a slow connection it is soon answered
 const KNOWN = 1000; // translated sentences that are kept
 
 export class Pane {
@@ -106,14 +107,22 @@ export class Pane {
     this.change(true);
     try {
       const size = Math.min(AT_ONCE, this.model.limits?.lines ?? AT_ONCE);
-      for (let start = 0; start < missing.length; start += size) {
-        await this.receive(missing.slice(start, start + size), signal);
+      for (let start = 0, end; start < missing.length; start = end) {
+        end = start + Math.min(size, start ? size : this.first(missing));
+        await this.receive(missing.slice(start, end), signal);
       }
     } catch (error) {
       if (error.name !== "AbortError" && !signal.aborted) this.change(false, error.message);
     }
     if (signal.aborted) return; // others have taken over
     this.change(false, this.error);
+  }
+
+  // The number of sentences in the first request.
+  first(missing) {
+    let characters = 0;
+    const last = missing.findIndex((i) => (characters += this.sentences[i].text.length) > FIRST);
+    return last < 0 ? missing.length : Math.max(1, last);
   }
 
   async receive(missing, signal) {
