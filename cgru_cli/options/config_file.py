@@ -53,7 +53,8 @@ def settings(file: ConfigFile, options: type, *, relative: bool = False) -> Sett
         if value is not None:
             found.origins[name] = f"{path}: {key}"
             _check_paths(value, flag, found.origins[name])
-            found.values[name] = _shaped(value, flag, path if relative else None)
+            shaped = flag.shaped(value)
+            found.values[name] = beside(shaped, path) if relative and flag.path else shaped
     found.given = set(found.values)
     return found
 
@@ -64,15 +65,6 @@ def _check_paths(value: Any, flag: Flag, origin: str) -> None:
         paths = values[:1] if "[" in flag.metavar else values  # FILE [FIRST [BEST ...
         if any(isinstance(one, int | float) for one in paths):
             raise CgruError(f"{origin} is {value!r}, where names of files are expected")
-
-
-def _shaped(value: Any, flag: Flag, beside_file: str | None) -> Any:
-    """A value from YAML or JSON in the form that click gives to command-line values."""
-    if flag.joined:
-        value = " ".join(map(str, value)) if isinstance(value, list) else value
-    elif flag.many:
-        value = tuple(value) if isinstance(value, list) else (value,)
-    return beside(value, beside_file) if flag.path and beside_file is not None else value
 
 
 def no_such_option(path: str, key: str, options: type) -> CgruError:

@@ -173,9 +173,12 @@ class Flag:
             raise ValueError(f"{shown(text)}: {error}") from None
 
     def shaped(self, value: Any) -> Any:
-        """The value in the shape that the option takes: a tuple, or the last of several values."""
-        if self.many and not self.joined:
-            return (value,) if isinstance(value, str) else value
+        """The value in the shape that the option takes: a tuple, one text, or the last value."""
+        listed = isinstance(value, list | tuple)
+        if self.joined:
+            return " ".join(map(str, value)) if listed else value
+        if self.many:
+            return tuple(value) if listed else (value,)
         if isinstance(value, tuple):
             return value[-1] if value else None
         return value

@@ -139,7 +139,8 @@ def checked(options: type, given: Mapping[str, Any], known: Sequence[str]) -> di
                 several = [one if one == default else stated.read(one) for one in several]
             except ValueError as error:
                 raise UsageError(f"{name}: {error}") from None
-        values[name] = stated.shaped(tuple(several) if stated.many else several[-1])
+        shaped = stated.shaped(tuple(several) if stated.many else several[-1])
+        values[name] = None if value is None else shaped
     return values
 
 

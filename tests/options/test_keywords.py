@@ -52,13 +52,15 @@ def test_every_option_of_translate_is_a_keyword_or_of_files():
 
 
 def test_lists_and_paths_become_what_options_hold():
-    known = ["weights", "bpe", "shortlist", "beam_size"]
+    known = ["weights", "bpe", "shortlist", "beam_size", "output_sampling"]
     given = {"weights": [1, 0.5], "bpe": Path("codes"), "shortlist": "lex", "beam_size": None}
+    given["output_sampling"] = None
     assert checked(TranslateOptions, given, known) == {
         "weights": (1.0, 0.5),
         "bpe": "codes",
         "shortlist": ("lex",),
         "beam_size": None,
+        "output_sampling": None,
     }
     with pytest.raises(UsageError, match="beam_size: True: a whole number from 1"):
         checked(TranslateOptions, {"beam_size": True}, known)
