@@ -35,6 +35,8 @@ class OnnxModel(Stepper):
         onnxruntime = installed("onnxruntime", "onnx")
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads or len(os.sched_getaffinity(0))
+        # threads that wait actively between the products of a step take half of the CPU time
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = _ERRORS_ONLY
         try:
             self._session = onnxruntime.InferenceSession(
@@ -42,6 +44,8 @@ class OnnxModel(Stepper):
                 options,
                 providers=["CPUExecutionProvider"],
             )
+            metadata = self._session.get_modelmeta().custom_metadata_map
+            self.vocabulary = int(json.loads(metadata[ATTRIBUTE])["vocabulary"])
         except Exception as error:
             name = "the model" if isinstance(model, bytes) else Path(model)
             raise CgruError(f"{name}: ONNX Runtime cannot load it: {reason(error)}") from None
@@ -52,8 +56,6 @@ class OnnxModel(Stepper):
             for one in self._session.get_inputs()
         }
         outputs = {one.name: one.shape for one in self._session.get_outputs()}
-        metadata = self._session.get_modelmeta().custom_metadata_map
-        self.vocabulary = int(json.loads(metadata[ATTRIBUTE])["vocabulary"])
         self._attends = "alignment" in outputs
         self._new = {
             kind: [name for name in outputs if name.startswith(f"new_{kind}.")]

@@ -17,7 +17,6 @@ from ..system.lines import LineReader, check_distinct
 from ..system.log_file import log_to
 from ..system.terminal import ProgressCounter, tell
 from ..system.windows import InOrder, windows
-from .document import translate_document
 from .line_search import LineSearch, search_of
 from .plan import SearchPlan
 from .results import Translation
@@ -38,6 +37,8 @@ def _run(options: TranslateOptions) -> None:
     if not options.model:
         raise UsageError("name a model: cgru translate -m MODEL")
     if options.document:
+        from .document import translate_document  # formats that only documents need
+
         translate_document(options)
         return
     inputs, outputs = _check_files(options)

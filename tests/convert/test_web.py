@@ -70,13 +70,22 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         pass
 
 
+class Slow(Quiet):
+    """A line of some 40 MB a second."""
+
+    def copyfile(self, source, outputfile):
+        while part := source.read(1 << 19):
+            outputfile.write(part)
+            time.sleep(0.0125)
+
+
 @pytest.fixture
 def opened(browser):  # noqa: F811
     """Opens a folder in the browser, served as any static files; returns the page and a server."""
     servers = []
 
-    def open_folder(folder):
-        handler = functools.partial(Quiet, directory=folder)
+    def open_folder(folder, kind=Quiet):
+        handler = functools.partial(kind, directory=folder)
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
         threading.Thread(target=server.serve_forever).start()
         servers.append(server)
@@ -161,9 +170,19 @@ def test_two_hundred_translations(precision, site, opened, tmp_path):
         assert lists == [[one.text for one in listed] for listed in expected]
 
 
+# the values of the progress bar while it is visible
+SEEN = """
+    window.seen = [];
+    const bar = document.querySelector("main > .hint progress");
+    const see = () => bar.checkVisibility() && seen.at(-1) !== bar.value && seen.push(bar.value);
+    setInterval(see, 10);
+"""
+
+
 def test_a_reader_sees_the_size_and_can_go_on_offline(site, opened):
-    page, server = opened(site("float32"))
+    page, server = opened(site("float32"), Slow)
     until(lambda: page.run("return document.querySelector('main > .hint')"))
+    page.run(SEEN)
     hint = page.find("main > .hint")
     until(lambda: "33 MB" in hint.text)
     assert server_files(page) == set()
@@ -171,6 +190,8 @@ def test_a_reader_sees_the_size_and_can_go_on_offline(site, opened):
     translate(page, "Where is the station?")
     assert page.find(".translation").text == "Wo ist der Bahnhof?"
     assert hint.text == "Your text stays on this device."
+    seen = page.run("return seen")
+    assert len(seen) > 5 and sorted(seen) == seen and 0 < seen[len(seen) // 2] < 1
     page.width(360)
     assert page.run("return document.documentElement.scrollWidth") <= 360
     assert violations(page.browser) == []
