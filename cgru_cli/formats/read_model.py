@@ -11,6 +11,7 @@ from ..errors import CgruError, parsing, warn
 from ..parameters.names import INERT, is_training_array, parameters
 from ..parameters.parameter import MARIAN, Dialect, Parameter
 from ..parameters.structure import Structure
+from ..system.versions import instructions
 from .array_files import StoredArray
 from .dialects import DESCRIPTIONS, convention, program, recognise, refuse_uncomputable, smoothed
 from .model import Model, ModelSettings
@@ -46,6 +47,11 @@ def described(file: ModelFile) -> Model:
     """The model in an ONNX file, without its arrays, for ONNX Runtime."""
     own, settings = file.own, file.settings
     assert own  # noqa: S101 - for types: each file has a description
+    if own.precision == "int8" and instructions().get("int8") == "none":
+        warn(
+            f"{file.path}: this processor lacks instructions for 8-bit products (VNNI, or Arm's "
+            "i8mm): ONNX Runtime computes them slowly and may round their sums"
+        )
     settings.update(ModelSettings(**own.decoding))
     return Model(
         path=file.path,

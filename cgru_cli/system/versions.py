@@ -3,7 +3,6 @@
 import importlib
 import platform
 import re
-from collections.abc import Iterator
 from importlib import metadata
 from typing import Any
 
@@ -12,10 +11,11 @@ from ..errors import CgruError
 
 PROCESSOR = "/proc/cpuinfo"  # of Linux
 # For each type of numbers: the processor's instructions that compute with it, best first.
+# The last ones of each are Arm's.
 _INSTRUCTIONS = {
-    "float32": ("avx512f", "avx2", "avx"),
-    "bfloat16": ("amx_bf16", "avx512_bf16"),
-    "int8": ("amx_int8", "avx512_vnni", "avx_vnni"),
+    "float32": ("avx512f", "avx2", "avx", "asimd"),
+    "bfloat16": ("amx_bf16", "avx512_bf16", "bf16"),
+    "int8": ("amx_int8", "avx512_vnni", "avx_vnni", "i8mm", "asimddp"),
 }
 
 
@@ -35,27 +35,33 @@ def _version_of(package: str) -> str:
         return "not installed"
 
 
-def _abilities() -> Iterator[str]:
-    """Each type of numbers, and the instructions of this processor for it."""
+def instructions() -> dict[str, str]:
+    """This processor's best instructions for each type of numbers, "none" for none.
+
+    The result is empty where they are unknown.
+    """
     try:
         with open(PROCESSOR, encoding="utf-8", errors="replace") as file:
-            stated = re.search(r"^flags\s*:(.*)$", file.read(), re.M)
+            stated = re.search(r"^(?:flags|Features)\s*:(.*)$", file.read(), re.M)
     except OSError:
         stated = None
-    if stated is None:
-        yield "instructions unknown on this system"
-        return
-    has = set(stated[1].split())
-    for kind, instructions in _INSTRUCTIONS.items():
-        yield f"{kind} {next((one for one in instructions if one in has), 'none')}"
+    has = set(stated[1].split()) if stated else set()
+    return {
+        kind: next((one for one in names if one in has), "none")
+        for kind, names in _INSTRUCTIONS.items()
+        if stated
+    }
 
 
 def described() -> str:
     """Versions and instructions as lines of text. TensorFlow is not imported."""
-    packages = {"TensorFlow": "tensorflow", "Keras": "keras", "NumPy": "numpy"}
+    packages = {"TensorFlow": "tensorflow", "Keras": "keras", "ONNX Runtime": "onnxruntime"}
+    packages["NumPy"] = "numpy"
+    abilities = [" ".join(pair) for pair in instructions().items()]
     versions = [f"{title} {_version_of(name)}" for title, name in packages.items()]
     return (
         f"cgru, version {__version__}\n"
         f"{', '.join([f'Python {platform.python_version()}', *versions])}\n"
-        f"{platform.system()} {platform.machine()}: {', '.join(_abilities())}"
+        f"{platform.system()} {platform.machine()}: "
+        f"{', '.join(abilities) or 'instructions unknown on this system'}"
     )

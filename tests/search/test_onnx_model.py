@@ -18,6 +18,8 @@ from cgru_cli.formats.read_model import read
 from cgru_cli.options.convert import ConvertOptions
 from cgru_cli.parameters.structure import Type
 from cgru_cli.search.computed import take_over
+from cgru_cli.search.onnx_model import OnnxModel
+from cgru_cli.system import versions
 from cgru_cli.text.pipeline import PipelineSettings, Preprocessing
 
 SIZES = {"source_vocabularies": (9,), "target_vocabulary": 9}
@@ -97,6 +99,41 @@ def test_int8_is_described_and_not_read_back(folder, capsys):
         run(path, str(folder / "x.npz"), ConvertOptions(precision="int8"))
 
 
+def test_a_processor_without_8_bit_products_gets_one_line(folder, tmp_path, monkeypatch, capsys):
+    flags = tmp_path / "cpuinfo"
+    monkeypatch.setattr(versions, "PROCESSOR", str(flags))
+    for has, told in (("avx2", 1), ("avx2 avx_vnni", 0)):
+        flags.write_text(f"flags : {has}\n")
+        for name in ("int8.onnx", "model.onnx"):
+            read(folder / name, "auto")
+        assert capsys.readouterr().err.count("int8.onnx: this processor lacks") == told
+
+
+def test_threads_and_workspace_hold(folder, monkeypatch):
+    """The number of threads is that of --cpu-threads; batches fit into --workspace."""
+
+    def threads(count):
+        before = len(os.listdir("/proc/self/task"))
+        model = take_over(load_model(folder / "model.onnx").model, threads=count)
+        return model, len(os.listdir("/proc/self/task")) - before
+
+    assert threads(4)[1] - threads(1)[1] == 3
+    sizes = {}
+    encode = OnnxModel.encode
+    for workspace in (1, 64):
+        monkeypatch.setattr(
+            OnnxModel,
+            "encode",
+            lambda self, sources, w=workspace: (
+                sizes.setdefault(w, []).append(sources[0][0].shape[0]) or encode(self, sources)
+            ),
+        )
+        Translator(str(folder / "model.onnx"), workspace=workspace, mini_batch=500).translate(
+            ["a b c d e f g a b c d e"] * 500
+        )
+    assert max(sizes[1]) < 250 and max(sizes[64]) == 500
+
+
 def test_float16_is_stored_and_read_back(folder):
     run(str(folder / "model.npz"), str(folder / "half.onnx"), ConvertOptions(store="float16"))
     model, back = read(folder / "model.npz"), read(folder / "half.onnx")
@@ -174,7 +211,6 @@ def test_options_that_onnx_runtime_lacks(folder):
 
 def test_runtime_chooses_the_library(folder):
     from cgru_cli.network.network import Network
-    from cgru_cli.search.onnx_model import OnnxModel
 
     for name, runtime, kind in (
         ("model.onnx", "auto", OnnxModel),

@@ -25,6 +25,7 @@ def shown():
         ("avx2 avx_vnni avx", "avx2, none, avx_vnni"),
         ("avx512f amx_int8 amx_bf16 avx512_vnni avx2", "avx512f, amx_bf16, amx_int8"),
         ("sse2", "none, none, none"),
+        ("fp asimd asimddp i8mm bf16", "asimd, bf16, i8mm"),
     ],
 )
 def test_versions_and_instructions(flags, said, tmp_path, monkeypatch):
