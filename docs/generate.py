@@ -21,7 +21,7 @@ from cgru_cli.cli import main as cgru
 from cgru_cli.compat.documented import Documented, documented
 from cgru_cli.options.flags import Flag, by_data, grouped, shown_default, statements
 from cgru_cli.parameters.names import parameters
-from cgru_cli.parameters.parameter import Dialect, Parameter
+from cgru_cli.parameters.parameter import MARIAN, Dialect, Parameter
 from cgru_cli.parameters.structure import (
     Activation,
     Condition,
@@ -165,8 +165,8 @@ def _row(p: Parameter) -> list[str]:
     cells = [p.symbol, code(p.path), " x ".join(p.shape)]
     for dialect in Dialect:
         names = [code(p.names[dialect])] if dialect in p.names else []
-        if dialect in p.transposed:
-            names.append(f"{code(p.transposed[dialect])} (T)")
+        if p.transposed and dialect in MARIAN:
+            names.append(f"{code(p.transposed)} (T)")
         cells.append(" or ".join(names) or "-")
     return cells
 

@@ -126,11 +126,7 @@ def cannot_hold(structure: Structure, to: str) -> list[str]:
         return []
     lost = [text for text, has, holders in _features(structure) if has and to not in holders]
     dialect = DIALECT[to]
-    nameless = [
-        p.name
-        for p in parameters(structure)
-        if dialect not in p.names and dialect not in p.transposed
-    ]
+    nameless = [row.name for row in parameters(structure) if dialect not in row.names]
     if nameless and not lost:  # a feature without a name above: still never dropped
         lost = [f"array {name}" for name in nameless]
     return lost

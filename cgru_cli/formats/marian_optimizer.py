@@ -79,7 +79,7 @@ def _vector(model: Model, to: str, arrays: dict[str, np.ndarray]) -> np.ndarray:
     parts = []
     for row in _rows(model):
         name = row.names[DIALECT[to]]
-        array = stored[name if name in stored else row.transposed[DIALECT[to]]]
+        array = stored[name if name in stored else row.transposed]
         parts += [array.ravel(), np.zeros(-array.size % _MULTIPLE, array.dtype)]
     return np.concatenate(parts)[None]
 

@@ -111,13 +111,11 @@ _MARIAN_CELLS = {unit.value: unit for unit in Unit if unit not in (Unit.GRU_BEFO
 _MARIAN_CELLS["gru-nematus"] = Unit.GRU
 
 
-def from_marian(values: object, source: str) -> ModelSettings:
+def from_marian(values: Mapping, source: str) -> ModelSettings:
     """Read `special:model.yml`, a training `.yml`, `.decoder.yml` or `.amun.yml`.
 
     Raises CgruError where a value is of the wrong kind.
     """
-    if not isinstance(values, Mapping):
-        raise CgruError(f"{source}: a Marian configuration is a set of names and values")
     settings = ModelSettings(source=source, program="marian", values=dict(values))
     declared = settings.structure
 

@@ -137,7 +137,7 @@ def _named(
 ) -> dict[str, NamedArray]:
     """The arrays by the Nematus name. Raises CgruError for unknown names."""
     by_name = {p.names[dialect]: p for p in rows if dialect in p.names}
-    transposed = {p.transposed[dialect]: p for p in rows if dialect in p.transposed}
+    transposed = {p.transposed: p for p in rows if p.transposed and dialect in MARIAN}
     arrays: dict[str, NamedArray] = {}
     unknown = []
     for name, array in stored.items():

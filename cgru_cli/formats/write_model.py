@@ -191,8 +191,8 @@ def arrays_as(model: Model, to: str) -> dict[str, np.ndarray]:
         if marian and array.ndim == 1:
             array = array[None, :]
         name = parameter.names[dialect]
-        if dialect in parameter.transposed and parameter.name in model.origin.get("transposed", ()):
-            name, array = parameter.transposed[dialect], array.T
+        if marian and parameter.transposed and parameter.name in model.origin.get("transposed", ()):
+            name, array = parameter.transposed, array.T
         dtype = model.store if to in OWN_FORMATS else "<f4"
         arrays[name] = np.ascontiguousarray(array, dtype=dtype)
     if dialect in INERT:

@@ -130,7 +130,7 @@ def cell_rows(s: Structure, cell: CellPlace) -> Iterator[Parameter]:
     for root, kind, shape, initializer in rows:
         names = _cell_names(s, cell, root, "", kind.tf)
         symbol, path = f"{kind.symbol}{prime}", f"{cell.path}/{root}"
-        yield Parameter(symbol, path, shape, initializer, names, {}, cell)
+        yield Parameter(symbol, path, shape, initializer, names, cell=cell)
     for root, kind, *_ in matrices:
         norm_names = functools.partial(_cell_names, s, cell, root, tf=kind.tf_norm)
         symbol, path = f"{kind.symbol}{prime}", f"{cell.path}/{root}"
@@ -140,7 +140,7 @@ def cell_rows(s: Structure, cell: CellPlace) -> Iterator[Parameter]:
         paths = [] if cell.input is None else list(dict.fromkeys(input_gains(cell).values()))
         for path in (*paths, f"{cell.path}/gamma2") if unit.recurrent else paths:
             names = _gamma_names(s, cell, path.rpartition("/")[2])
-            yield Parameter("gamma", path, (width,), "ones", names, {}, cell)
+            yield Parameter("gamma", path, (width,), "ones", names, cell=cell)
 
 
 def _cell_names(

@@ -202,7 +202,7 @@ def _output(s: Structure) -> Iterator[Parameter]:
         names[Dialect.S2S] = f"decoder_ff_logit_l2_{root}"
         if not s.tied_output:  # nmtpy's tied output layer has no bias
             names[Dialect.NMTPY] = f"ff_logit_{root}"
-        transposed = dict.fromkeys(MARIAN, "decoder_ff_logit_l2_Wt") if root == "W" else {}
+        transposed = "decoder_ff_logit_l2_Wt" if root == "W" else ""
         path = f"decoder/output/{root}"
         yield Parameter(f"{root}_o", path, shape, initializer, names, transposed)
 

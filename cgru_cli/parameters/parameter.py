@@ -1,7 +1,7 @@
 """A row of the name table: a parameter, and its name in each program."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from .cells import CellPlace
@@ -36,7 +36,7 @@ class Parameter:
     """One array of a model.
 
     path: the place in the model (Keras variable, HDF5 dataset); names: the name in each dialect
-    that can hold the array; transposed: the names under which a dialect stores its transpose
+    that can hold the array; transposed: Marian's name of its transpose, if files may have that
     instead; cell: the recurrent cell that it belongs to.
     """
 
@@ -45,7 +45,7 @@ class Parameter:
     shape: tuple[str, ...]
     initializer: str
     names: Mapping[Dialect, str]
-    transposed: Mapping[Dialect, str] = field(default_factory=dict)
+    transposed: str = ""
     cell: CellPlace | None = None
 
     @property
@@ -86,7 +86,7 @@ def norm_rows(
 
     def row(letter: str, suffix: str, initializer: str, dialects: dict) -> Parameter:
         symbol_of_row = f"{letter}({symbol})"
-        return Parameter(symbol_of_row, path + suffix, (width,), initializer, dialects, {}, cell)
+        return Parameter(symbol_of_row, path + suffix, (width,), initializer, dialects, cell=cell)
 
     if s.normalization is Normalization.NEMATUS:
         yield row("g", "_lns", "ones", names("_lns"))

@@ -146,8 +146,6 @@ def _words_by_id(ids: Mapping[str, int], path: str) -> dict[int, str]:
     """The inverse of `ids`. Only special words may share one id."""
     if not ids:
         raise CgruError(f"{path}: the vocabulary is empty")
-    if len(ids) > MOST_WORDS:
-        raise CgruError(f"{path}: {len(ids)} words; at most {MOST_WORDS} are read")
     by_id: dict[int, str] = {}
     for word, i in ids.items():
         if type(word) is not str:
