@@ -58,9 +58,9 @@ def draw(file: BinaryIO, kind: str, title: str, sentences: Sequence[Sentence]) -
             left = _GAP
             for view, size in zip(sentence.views, row, strict=True):
                 heading = f"Line {sentence.number}, {view.name}"
-                _panel(figure, (width, height), (left, top), view, size, heading)
+                _panel(figure, (left, top), view, size, heading)
                 left += size.width + _GAP
-            _scale(figure, (width, height), (left - _GAP / 2, top), row[-1])
+            _scale(figure, (left - _GAP / 2, top), row[-1])
             top -= max(size.height for size in row) + _GAP
         figure.savefig(file, format=kind, dpi=_DPI, metadata=metadata, bbox_inches="tight")
     if kind == "png" and any("missing from" in str(warning.message) for warning in caught):
@@ -83,15 +83,10 @@ class _Size:
 
 
 def _panel(
-    figure: Figure,
-    whole: tuple[float, float],
-    corner: tuple[float, float],
-    view: View,
-    size: _Size,
-    heading: str,
+    figure: Figure, corner: tuple[float, float], view: View, size: _Size, heading: str
 ) -> None:
     """One matrix with its words, and the probabilities beside it. corner: left and top."""
-    (width, height), (left, top) = whole, corner
+    (width, height), (left, top) = figure.get_size_inches(), corner
     T, S = view.weights.shape
     bottom = top - size.head - size.matrix[1]
 
@@ -126,11 +121,9 @@ def _panel(
     _bare(bars, size.font)
 
 
-def _scale(
-    figure: Figure, whole: tuple[float, float], corner: tuple[float, float], size: _Size
-) -> None:
+def _scale(figure: Figure, corner: tuple[float, float], size: _Size) -> None:
     """The legend of shades beside the last matrix of a line. corner: left and top."""
-    (width, height), (left, top) = whole, corner
+    (width, height), (left, top) = figure.get_size_inches(), corner
     high = min(size.matrix[1], 1.3)
     bottom = top - size.height
     axes = figure.add_axes((left / width, bottom / height, 0.12 / width, high / height))
