@@ -11,7 +11,7 @@ import os
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -84,8 +84,13 @@ def learn_pieces(
     short, it trains in a separate process, on a file in the folder. Raises CgruError if the size is
     too small for the text's characters, and Stopped.
     """
-    symbols = PLACEHOLDERS if placeholders else ()
-    wanted = (kind, size, coverage, byte_fallback, symbols)
+    wanted = {
+        "model_type": kind,
+        "vocab_size": size,
+        "character_coverage": coverage,
+        "byte_fallback": byte_fallback,
+        "user_defined_symbols": list(PLACEHOLDERS if placeholders else ()),
+    }
     lines = iter(lines)
     beginning, characters = [], 0
     for line in lines:
@@ -95,7 +100,7 @@ def learn_pieces(
             break
     if characters <= _LITTLE:
         with StopRequest() as stop:
-            model = _trained(beginning, *wanted)
+            model = _trained(beginning, wanted)
         if stop.asked:
             stop.end()
     else:
@@ -103,37 +108,25 @@ def learn_pieces(
             text = os.path.join(place, "text")
             with open(text, "w", encoding="utf-8", newline="\n") as file:
                 file.writelines(f"{line}\n" for line in chain(beginning, lines))
-            model = alone(_trained_on_file, text, *wanted)
+            model = alone(_trained_on_file, text, wanted)
     pieces = sentencepiece.SentencePieceProcessor(model_proto=model).get_piece_size()
     if pieces < size:
         warn(f"the text gives {pieces} pieces, fewer than --subword-vocabulary {size}")
     return base64.b64encode(model).decode("ascii")
 
 
-def _trained_on_file(path: str, *wanted: Any) -> bytes:
+def _trained_on_file(path: str, wanted: Mapping[str, Any]) -> bytes:
     with open(path, encoding="utf-8", newline="\n") as file:
-        return _trained((line.removesuffix("\n") for line in file), *wanted)
+        return _trained((line.removesuffix("\n") for line in file), wanted)
 
 
-def _trained(
-    lines: Iterable[str],
-    kind: str,
-    size: int,
-    coverage: float,
-    byte_fallback: bool,
-    symbols: Sequence[str],
-) -> bytes:
+def _trained(lines: Iterable[str], wanted: Mapping[str, Any]) -> bytes:
     written = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=iter(lines),
             model_writer=written,
-            model_type=kind,
-            vocab_size=size,
             hard_vocab_limit=False,
-            character_coverage=coverage,
-            byte_fallback=byte_fallback,
-            user_defined_symbols=list(symbols),
             normalization_rule_name="identity",
             eos_id=EOS_ID,
             unk_id=EOS_ID + 1,
@@ -142,10 +135,12 @@ def _trained(
             max_sentence_length=1 << 20,
             num_threads=_THREADS,
             minloglevel=2,
+            **wanted,
         )
     except RuntimeError as error:
         raise CgruError(
-            f"--subword-vocabulary {size}: SentencePiece learned nothing ({not_learned(error)})"
+            f"--subword-vocabulary {wanted['vocab_size']}: SentencePiece learned nothing "
+            f"({not_learned(error)})"
         ) from error
     return written.getvalue()
 
