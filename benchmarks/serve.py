@@ -15,7 +15,8 @@ does not have, such as --max-length-factor 1.5, are passed to both commands.
 - load: --load-clients for --seconds: p50, p95 and p99 of the latency, and the server's memory after
   warming up and at each tenth of the time.
 - greedy: the latency of a client that sends one line at a time, alone and while a client at another
-  address (127.0.0.2) keeps sending expensive requests of one kind.
+  address (127.0.0.2) keeps sending expensive requests of one kind; and the server's processor time per
+  line, which is the latency on processors that are otherwise idle, or less with several.
 """
 
 from __future__ import annotations
@@ -260,6 +261,9 @@ def load(
 def greedy(server: Server, lines: Sequence[str], expected: Sequence[str], count: int) -> None:
     """Measure the latency of single lines beside each greedy client."""
     short = sorted(lines, key=len)[: max(1, len(lines) // 4)]
+    warm = Clients(server.address, short, expected, 1)
+    asyncio.run(warm.ready())
+    asyncio.run(warm.run(1, iter(range(count))))
     word = short[0].split()[0]
     longest = 10_000 // (len(expected[0].split()[0]) + 1)  # words in --max-characters
     phrase = " ".join(expected[0].split()[:1] * min(4_900, longest))
@@ -275,18 +279,23 @@ def greedy(server: Server, lines: Sequence[str], expected: Sequence[str], count:
     for name, request in requests.items():
         small = Clients(server.address, short, expected, 1)
         asyncio.run(small.ready())
-        statuses = asyncio.run(beside(server.address, small, request, count))
+        statuses, cpu = asyncio.run(beside(server, small, request, count))
         times = sorted(1000 * seconds for seconds in small.latencies)
         print(
             f"beside {name}: {statistics.median(times):.0f} ms (median), {times[-1]:.0f} ms (most) "
-            f"for a line; answers to the others: {dict(statuses) or 'none'}"
+            f"for a line, in which the server computes for {1000 * cpu / count:.0f} ms (mean); "
+            f"answers to the others: {dict(statuses) or 'none'}"
         )
 
 
 async def beside(
-    address: str, small: Clients, request: dict[str, object] | None, count: int
-) -> Counter[int]:
-    """Send single lines while four connections send `request`; return the statuses of these."""
+    server: Server, small: Clients, request: dict[str, object] | None, count: int
+) -> tuple[Counter[int], float]:
+    """Send single lines while four connections send `request`.
+
+    Returns the statuses of these, and the server's CPU seconds.
+    """
+    address = server.address
     statuses: Counter[int] = Counter()
     timeout = aiohttp.ClientTimeout(total=None)
 
@@ -303,11 +312,13 @@ async def beside(
 
     others = [asyncio.create_task(send()) for _ in range(4 if request else 0)]
     await asyncio.sleep(1)
+    before = server.cpu_seconds
     await small.run(1, iter(range(count)))
+    cpu = server.cpu_seconds - before
     for other in others:
         other.cancel()
     await asyncio.gather(*others, return_exceptions=True)
-    return statuses
+    return statuses, cpu
 
 
 if __name__ == "__main__":
