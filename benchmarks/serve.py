@@ -15,8 +15,8 @@ does not have, such as --max-length-factor 1.5, are passed to both commands.
 - load: --load-clients for --seconds: p50, p95 and p99 of the latency, and the server's memory after
   warming up and at each tenth of the time.
 - greedy: the latency of a client that sends one line at a time, alone and while a client at another
-  address (127.0.0.2) keeps sending expensive requests of one kind; and the server's processor time per
-  line, which is the latency on processors that are otherwise idle, or less with several.
+  address (127.0.0.2) keeps sending expensive requests of one kind; and the server's processor time
+  per line, which shows how much of the latency is due to the server.
 """
 
 from __future__ import annotations
