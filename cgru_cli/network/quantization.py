@@ -91,8 +91,15 @@ class QuantizedProduct(Product):
         return y if self.bias is None else tf.nn.bias_add(y, self.bias)
 
     def _multiply(self, x: tf.Tensor, added: tf.Tensor) -> tf.Tensor:
-        """x: (R,N) quint8 -> (R,M) float32."""
-        return _quantized_matmul(x, self.integers, self.scale, added, self.constant)
+        """x: (R,N) quint8 in steps of 1/127; added: (M,), to each row -> (R,M) float32."""
+        largest = LARGEST * self.scale
+        ranges = [tf.constant(0.0), tf.constant(255 / LARGEST), -largest, largest]
+        inputs = [x, tf.bitcast(self.integers, tf.qint8), added, *ranges]
+        attributes = _attributes() | {"is_weight_const": AttrValue(b=self.constant)}
+        graph = tf.compat.v1.get_default_graph()
+        return graph.create_op(
+            OPERATION, inputs, [tf.float32], name="QuantizedMatMul", attrs=attributes
+        ).outputs[0]
 
 
 def quantized_weights(matrix: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -107,19 +114,6 @@ def quantized(x: tf.Tensor) -> tf.Tensor:
     rounding = {"mode": "MIN_COMBINED", "round_mode": "HALF_AWAY_FROM_ZERO"}
     quantize = tf.raw_ops.QuantizeV2
     return quantize(input=x, min_range=-ZERO / LARGEST, max_range=1.0, T=tf.quint8, **rounding)[0]
-
-
-def _quantized_matmul(
-    x: tf.Tensor, integers: tf.Tensor, scale: tf.Tensor, added: tf.Tensor, constant: bool
-) -> tf.Tensor:
-    """(R,N) quint8 in steps of 1/127, (N,M) int8 in steps of scale (M,), (M,) -> (R,M) float32."""
-    ranges = [tf.constant(0.0), tf.constant(255 / LARGEST), -LARGEST * scale, LARGEST * scale]
-    inputs = [x, tf.bitcast(integers, tf.qint8), added, *ranges]
-    graph = tf.compat.v1.get_default_graph()
-    attributes = _attributes() | {"is_weight_const": AttrValue(b=constant)}
-    return graph.create_op(
-        OPERATION, inputs, [tf.float32], name="QuantizedMatMul", attrs=attributes
-    ).outputs[0]
 
 
 @functools.cache

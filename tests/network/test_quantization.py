@@ -119,15 +119,16 @@ def test_a_models_steps_are_those_of_an_oracle_with_integers(here):
 def test_a_processor_that_rounds_sums_is_refused(monkeypatch):
     """Processors without VNNI add two products in 16 bits."""
 
-    def saturating(x, integers, scale, added, constant):
+    def saturating(product, x, added):
+        integers = product.integers
         x = tf.cast(tf.cast(tf.bitcast(x, tf.uint8), tf.int32)[..., None], tf.int32)
         pairs = tf.reshape(
             x * tf.cast(integers, tf.int32), [-1, integers.shape[0] // 2, 2, integers.shape[1]]
         )
         sums = tf.clip_by_value(tf.reduce_sum(pairs, axis=2), -(2**15), 2**15 - 1)
-        return tf.cast(tf.reduce_sum(sums, axis=1), tf.float32) * scale / 127 + added
+        return tf.cast(tf.reduce_sum(sums, axis=1), tf.float32) * product.scale / 127 + added
 
-    monkeypatch.setattr(quantization, "_quantized_matmul", saturating)
+    monkeypatch.setattr(quantization.QuantizedProduct, "_multiply", saturating)
     with pytest.raises(CgruError, match="VNNI"):
         Network(tiny(), random_arrays(tiny()), "int8")
 
