@@ -14,7 +14,7 @@ from ..system.terminal import tell
 from . import page
 from .clients import admit, client_of
 from .problems import Refusal, failed
-from .service import DRAINING, Service
+from .service import Service
 
 WITHOUT_PASSWORD = {"/health/live", "/health/ready", "/languages", *page.PATHS}
 KEYED = "/translate"  # whose handler reads the field `api_key` of LibreTranslate's protocol
@@ -104,7 +104,7 @@ class Admission:
         if not path.startswith("/health/"):
             close = {"Connection": "close"}
             if self.service.draining:
-                return Refusal("stopping", DRAINING, {"Retry-After": "5"} | close)
+                return Refusal("stopping", headers={"Retry-After": "5"} | close)
             if len(headers.getlist("host")) != 1:
                 return Refusal("invalid_request", "a request needs one Host header", close)
             if not {"*", host_of(headers["host"])} & self._hosts:

@@ -22,7 +22,7 @@ from .metrics import CONTENT_TYPE
 from .nematus_rest import NematusRest
 from .problems import CODES, Refusal, failed
 from .rest import Rest
-from .service import DRAINING, Service
+from .service import Service
 
 _COMPRESSED = 2000  # bytes: smaller answers are not worth it
 _LEVEL = 4  # of 9: JSON of attention shrinks to a third, at 60 MB/s
@@ -38,9 +38,9 @@ def application(service: Service, passwords: Sequence[str] = ()) -> Admission:
 
     async def ready(_request: Request) -> Response:
         if service.draining:
-            raise Refusal("stopping", DRAINING)
+            raise Refusal("stopping")
         if not service.ready:
-            raise Refusal("loading", "the models are loading")
+            raise Refusal("loading")
         return ok
 
     async def translate(request: Request) -> Response:
@@ -94,5 +94,5 @@ async def _error(request: Request, error: Exception) -> Response:
         code = next(code for code, (status, _) in CODES.items() if status == error.status_code)
         error = Refusal(code, error.detail, error.headers)
     elif not isinstance(error, Refusal):
-        error = Refusal("internal_error", "internal error")
+        error = Refusal("internal_error")
     return failed(request.scope["path"], error)

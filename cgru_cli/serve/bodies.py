@@ -18,13 +18,13 @@ async def body(request: Request, options: ServeOptions, largest: int | None = No
 
     largest: in bytes; --max-body if not given.
     """
-    encoding = request.headers.get("content-encoding", "identity")
+    close, encoding = {"Connection": "close"}, request.headers.get("content-encoding", "identity")
     if encoding.lower() != "identity":
         message = f"Content-Encoding {encoding!r}: send the body as it is"
-        raise Refusal("encoded", message, {"Accept-Encoding": "identity", "Connection": "close"})
+        raise Refusal("encoded", message, {"Accept-Encoding": "identity"} | close)
     largest = options.max_body * 1024 if largest is None else largest
     content = bytearray()
-    too_large = Refusal("too_large", f"more than {largest // 1024} KiB", {"Connection": "close"})
+    too_large = Refusal("too_large", f"more than {largest // 1024} KiB", close)
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > largest:
         raise too_large
@@ -35,9 +35,7 @@ async def body(request: Request, options: ServeOptions, largest: int | None = No
                 if len(content) > largest:
                     raise too_large
     except TimeoutError:
-        raise Refusal(
-            "too_slow", "the request arrived too slowly", {"Connection": "close"}
-        ) from None
+        raise Refusal("too_slow", headers=close) from None
     except ClientDisconnect:
         raise Refusal("invalid_request", "the request is incomplete") from None
     return bytes(content)
@@ -68,6 +66,6 @@ async def answered(
                 watching.cancel()
     except TimeoutError:
         if gone:
-            raise Refusal("client_gone", "the client has gone") from None
+            raise Refusal("client_gone") from None
         seconds = f"{service.options.timeout:g} seconds"
         raise Refusal("timeout", f"the request took longer than {seconds}") from None

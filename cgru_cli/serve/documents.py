@@ -60,7 +60,7 @@ class Documents:
         service, name = self._service, PurePath(request.query_params.get("name", "")).name or "name"
         model = service.model(request.query_params.get("model"))
         if not service.ready:
-            raise Refusal("loading", "the models are loading", {"Retry-After": "5"})
+            raise Refusal("loading", headers={"Retry-After": "5"})
         client = client_of(request)
         service.check(client, ())  # reading a document takes time, too
         largest = service.options.max_document * 1024
@@ -122,7 +122,7 @@ class Documents:
         except CgruError as error:
             job.problem = Refusal("unreadable", kind.model.public(error))
         except Exception:
-            job.problem = Refusal("internal_error", "internal error")
+            job.problem = Refusal("internal_error")
             raise
         finally:
             asyncio.get_running_loop().call_later(KEPT, self._forget, number)

@@ -17,7 +17,7 @@ from ..translate.job import rendered
 from .clients import Client, client_of
 from .problems import Refusal
 from .served_model import SearchOptions
-from .service import DRAINING, Service
+from .service import Service
 from .work import Line
 
 # Close codes of RFC 6455, section 7.4, and of IANA's registry.
@@ -38,9 +38,6 @@ class MarianWebSocket:
         await socket.accept()
         with contextlib.suppress(WebSocketDisconnect):
             while (message := await socket.receive())["type"] == "websocket.receive":
-                if self._service.draining:
-                    await _close(socket, AGAIN_LATER, DRAINING)
-                    return
                 if not await self._answer(socket, message):
                     return
 
@@ -49,6 +46,8 @@ class MarianWebSocket:
         start, status, client = time.monotonic(), 200, client_of(socket)
         with self._service.active_request():
             try:
+                if self._service.draining:
+                    raise Refusal("stopping")
                 text = message.get("text")
                 if text is None:
                     text = message["bytes"].decode("utf-8")

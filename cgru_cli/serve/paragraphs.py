@@ -30,7 +30,7 @@ async def translated(
     (see `Line`). A text of one sentence keeps its n-best list. Raises Refusal.
     """
     if not service.ready:
-        raise Refusal("loading", "the models are loading", {"Retry-After": "5"})
+        raise Refusal("loading", headers={"Retry-After": "5"})
     search, longest = kind.model.search, service.options.max_characters
     form = None if plain else search.plan.options.markup
     lines = [text.split("\n") for text in texts]

@@ -29,7 +29,7 @@ CODES = {  # the status of each, and its meaning
     "unreadable": (422, "the model cannot read a line, or the server a document"),
     "rate_limited": (429, "this client has sent too many lines; try again later"),
     "client_gone": (499, "the client has closed the connection"),
-    "internal_error": (500, "internal server error"),
+    "internal_error": (500, "internal error"),
     "not_installed": (501, "the server lacks a package"),
     "queue_full": (503, "too many lines are waiting; try again later"),
     "loading": (503, "the models are loading; try again later"),
@@ -42,13 +42,18 @@ CODES = {  # the status of each, and its meaning
 class Refusal(CgruError):
     """A request, or one of its lines, that cannot be answered.
 
-    code: one of CODES; headers: those of the response; field: of the request, if it is at fault.
+    code: one of CODES; message: its meaning if not given; headers: those of the response; field: of
+    the request, if it is at fault.
     """
 
     def __init__(
-        self, code: str, message: str, headers: Mapping[str, str] | None = None, field: str = ""
+        self,
+        code: str,
+        message: str = "",
+        headers: Mapping[str, str] | None = None,
+        field: str = "",
     ):
-        super().__init__(message)
+        super().__init__(message or CODES[code][1])
         self.code, self.headers, self.field = code, headers, field
 
     @classmethod

@@ -145,7 +145,7 @@ class Rest:
         except Refusal as refusal:
             yield _event("error", problem(refusal))
         except TimeoutError:
-            yield _event("error", problem(Refusal("timeout", "the request took too long")))
+            yield _event("error", problem(Refusal("timeout")))
         finally:
             await outcomes.aclose()
 

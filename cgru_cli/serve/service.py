@@ -20,8 +20,6 @@ from .problems import Refusal
 from .served_model import SearchOptions, ServedModel
 from .work import Kind, Line, Outcome, Pair
 
-DRAINING = "the server is about to stop"
-
 
 class Service:
     """The models, the engine that computes, and the state of the server."""
