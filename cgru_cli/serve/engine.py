@@ -17,6 +17,7 @@ from .work import Deliver, Job, Kind, Line, Pair, Ticket
 
 RUNNING = 4  # kinds computed at a time, each within the workspace
 LARGE = 2  # of these, kinds of large requests
+TURN = 500  # row-steps for which a kind may go on; its steps may cost more
 IDLE = 1.0  # seconds between garbage collections while there is nothing to compute
 
 
@@ -24,8 +25,9 @@ class Engine:
     """Takes requests from any thread and computes them in its own.
 
     Lines of one kind (model and search) share a search, which others join while it runs. Kinds take
-    turns of about a step, whose cost is bounded; the kind that has cost the least so far is next;
-    large and small requests are of different kinds. So no request, however large, delays another by
+    turns of a few steps, whose cost is bounded; the kind that has cost the least so far is next,
+    and a small one that arrives during a large one's turn is next too. Large and small requests are
+    of different kinds. So no request, however large, delays another by
     more than a few steps. Lines of a cancelled request leave the queue, or their search at the next
     step. If a batch fails, for example for lack of memory, its lines are retried one by one, so
     that only the faulty line fails. The thread also collects Python's garbage between steps, inside
@@ -38,6 +40,7 @@ class Engine:
         self._queue: FairQueue[Kind, Job] = FairQueue(queue)
         self._changed = threading.Condition()  # guards the queue
         self._running: dict[Kind, SharedScoring | SharedSearch] = {}
+        self._last: Kind | None = None  # computed last, or started since
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="computation", daemon=True)
 
@@ -122,7 +125,15 @@ class Engine:
             collect_due()
             self._start_due()
             if self._running:
-                self._advance(min(self._running, key=lambda kind: self._running[kind].work))
+                self._advance(self._turn())
+
+    def _turn(self) -> Kind:
+        """The kind to compute now: the last one until it has cost TURN more than the cheapest."""
+        cheapest = min(self._running, key=lambda kind: self._running[kind].work)
+        last = self._last and self._running.get(self._last)
+        if not last or last.work >= self._running[cheapest].work + TURN:
+            self._last = cheapest
+        return self._last or cheapest
 
     def _wait(self) -> bool:
         """Wait until there is something to compute; False if the thread must end."""
@@ -173,6 +184,8 @@ class Engine:
             return
         work.work = min((one.work for one in self._running.values()), default=0.0)
         self._running[kind] = work
+        if self._last and self._last.large and not kind.large:
+            self._last = kind  # its few lines may need less than a turn
 
     def _advance(self, kind: Kind) -> None:
         """Continue the computation of a kind."""

@@ -128,3 +128,27 @@ def test_a_cancelled_request_frees_the_thread_after_its_turn(model, counted, nam
         assert engine.queued == 0
     finally:
         engine.stop()
+
+
+def test_a_small_request_waits_for_no_pair_but_the_one_in_progress(model, monkeypatch):
+    engine, small, answered = Engine(Silent(), batch_wait=0.0), [], []
+    kind = Kind(model, model.settings(SearchOptions(2)))
+    batch = EnsembleScorer.batch
+
+    def scoring(self, numbers, lines):
+        answered.extend(done.is_set() for _, done, _ in small)  # before this batch
+        if not small:
+            small.append(outcomes(engine, kind, [Line("a b c d")], "small"))
+        return batch(self, numbers, lines)
+
+    monkeypatch.setattr(EnsembleScorer, "batch", scoring)
+    pairs, _ = GREEDY["pairs"]
+    _, _, ticket = outcomes(engine, Kind(model, None), pairs, "greedy")
+    engine.start()
+    try:
+        while not answered:
+            time.sleep(0.001)
+    finally:
+        engine.cancel(ticket)
+        engine.stop()
+    assert answered[0]
