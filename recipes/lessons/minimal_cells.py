@@ -12,6 +12,7 @@ Run this file to measure both on this machine.
 """
 
 import time
+import timeit
 
 import numpy as np
 
@@ -59,12 +60,8 @@ def gru_products(x, U):
 
 def milliseconds(function, *arguments):
     """CPU milliseconds of a call, the median of seven."""
-    times = []
-    for _ in range(7):
-        begun = time.process_time()
-        function(*arguments)
-        times.append(1000 * (time.process_time() - begun))
-    return float(np.median(times))
+    runs = timeit.repeat(lambda: function(*arguments), timer=time.process_time, repeat=7, number=1)
+    return 1000 * float(np.median(runs))
 
 
 def main():
@@ -75,9 +72,8 @@ def main():
     for steps in (10, 50, 250, 1000):
         x = random.normal(size=(steps, batch, width)).astype(np.float32)
         a, b = min_gru(x, U[:, : 2 * width])
-        times = milliseconds(step_by_step, a, b), milliseconds(in_parallel, a, b)
-        times = *times, milliseconds(gru_products, x, U)
-        print("{:5} {:13.2f} {:14.2f} {:27.2f}".format(steps, *times))
+        calls = (step_by_step, a, b), (in_parallel, a, b), (gru_products, x, U)
+        print("{:5} {:13.2f} {:14.2f} {:27.2f}".format(steps, *(milliseconds(*x) for x in calls)))
 
 
 if __name__ == "__main__":
