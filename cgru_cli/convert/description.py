@@ -25,6 +25,7 @@ def describe(model: Model, given: Sequence[str] = ()) -> dict:
         "path": str(model.path),
         "program": model.program,
         "container": model.container,
+        "precision": model.precision,
         "configuration": model.settings.source,
         "structure": _structure(structure),
         "right_left": model.settings.right_left,
@@ -73,6 +74,8 @@ def as_text(description: dict, arrays: bool) -> str:
         ("configuration", description["configuration"] or "none"),
         ("parameters", f"{description['parameters']:,} in {len(description['arrays'])} arrays"),
     ]
+    if description["container"] == "onnx":
+        rows.append(("precision", description["precision"]))
     for name, value in description["structure"].items():
         rows.append((name.replace("_", " "), plain(value)))
     for name, text in (("right_left", "writes"), ("source_reversed", "reads")):

@@ -56,7 +56,8 @@ class Model:
     without an effect on the computation; program: dl4mt or the value of a `Dialect`, whose
     conventions hold; container: the kind of file that it came from; origin: Marian's own form, to
     write the same file again (dialect, yaml and its length in bytes, names of the transposed
-    arrays); runtime: the library that computes it, "onnx" for a file whose arrays were not read.
+    arrays); runtime: the library that computes it, "onnx" for a file whose arrays were not read;
+    precision: of its products, if the file fixes it.
     """
 
     path: Path
@@ -68,6 +69,7 @@ class Model:
     settings: ModelSettings = field(default_factory=ModelSettings)
     origin: dict = field(default_factory=dict)
     runtime: str = "tensorflow"
+    precision: str = "float32"
 
     @property
     def written_by(self) -> Program:

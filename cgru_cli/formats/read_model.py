@@ -63,6 +63,7 @@ def described(file: ModelFile) -> Model:
         settings=settings,
         origin=dict(own.origin),
         runtime="onnx",
+        precision=own.precision,
     )
 
 
