@@ -206,7 +206,8 @@ def test_pages_with_measurements_name_version_commit_and_date():
     pages = [name_of(page) for page in (ROOT / "recipes").rglob("README.md")]
     results = [page for page in pages if "## Results" in (ROOT / page).read_text("utf-8")]
     date = r"\d\d?( to \d\d?)? [A-Z][a-z]+ 20\d\d"
-    named = rf"cgru \d+\.\d+\.\d+ \(commits? [0-9a-f]{{7}}(, [0-9a-f]{{7}})*\) (on|from) {date}"
+    commits = "commits? [0-9a-f]{7}((,| to) [0-9a-f]{7})*"
+    named = rf"cgru \d+\.\d+\.\d+ \({commits}\) (on|from) {date}"
     for page in (*MEASURED, *results):
         assert page in CITED or re.search(named, prose(page)), page
     assert len(results) > 10
