@@ -306,7 +306,7 @@ def train(data: str | None, options: TrainOptions) -> None:
     stray="; name models with -m",
 )
 def serve(options: ServeOptions) -> None:
-    """Serve models over HTTP: a page for people, JSON, and the protocols of Marian and Nematus.
+    """Serve models over HTTP: a page for people, JSON, and protocols of other servers.
 
     \b
     cgru serve -m examples/en-de.npz
@@ -314,8 +314,8 @@ def serve(options: ServeOptions) -> None:
     cgru serve -m en-de=a.npz,b.npz en-fr=c.npz --port 8000
 
     The page is at http://127.0.0.1:8080/, the JSON is described at /openapi.json. Clients of
-    Marian's server (WebSocket) and of Nematus' find them at /translate. Lines of all clients share
-    batches. SIGTERM stops it once open requests are answered.
+    Marian's server (WebSocket), of Nematus' and of LibreTranslate find them at /translate. Lines of
+    all clients share batches. SIGTERM stops it once open requests are answered.
     """
     from .serve.job import run
 

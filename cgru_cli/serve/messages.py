@@ -319,7 +319,7 @@ def converted(kind: type[Request], values: Mapping[str, Any]) -> Request:
         return msgspec.convert(given, kind)
     except msgspec.ValidationError as error:
         message = problem(error)
-        if message.startswith("contains unknown field"):
+        if message.startswith("unknown field"):
             message += f"; the fields are {', '.join(kind.__struct_fields__)}"
         raise Refusal("invalid_field", message, field=_field(error)) from None
 

@@ -38,7 +38,7 @@ def problem(error: msgspec.ValidationError) -> str:
     "Expected `int`, got `str` - at `$.sizes[0]`" becomes "sizes[0]: expected int, got str".
     """
     message, _, place = str(error).partition(" - at `$")
-    message = message.removeprefix("Object ").replace("`", "")
+    message = message.removeprefix("Object ").removeprefix("contains ").replace("`", "")
     message = message[:1].lower() + message[1:]
     place = place.strip(".`")
     return f"{place}: {message}" if place else message
