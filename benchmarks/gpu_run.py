@@ -230,7 +230,7 @@ def _sizes(is_cpu: bool) -> tuple[int, int]:
 
 
 def limits(device: Jax | TensorFlow, product: Callable, copy: Callable) -> Limits:
-    """The best of five square products, and of five copies of float32 numbers."""
+    """The device's limits: the fastest of five square products and of five float32 copies."""
 
     def least(function: Callable[[], Sequence]) -> float:
         device.wait(function())

@@ -91,7 +91,7 @@ class Checkout:
         """The CPU seconds it takes to read the file."""
         stdin, stdout = self._process.stdin, self._process.stdout
         if stdin is None or stdout is None:
-            raise SystemExit("no process to talk to")
+            raise SystemExit("the process that reads files has no pipes")
         print(path, file=stdin, flush=True)
         return float(stdout.readline())
 

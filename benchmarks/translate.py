@@ -220,7 +220,7 @@ class Bench:
         return ["--shortlist", *self.a.shortlist] if wanted else []
 
     def process(self) -> None:
-        """Measure whole translations: CPU seconds, words/s, peak memory, and Marian's over ours.
+        """Measure whole translations: CPU seconds, words/s, peak memory, and ratios to Marian.
 
         The time without start-up is that of all lines minus that of a single line.
         """
@@ -264,7 +264,7 @@ class Bench:
         for precision in self.a.precision:
             mine = (self.folder / f"out.cgru {precision}").read_text("utf-8").split("\n")
             same = sum(a == b for a, b in zip(mine, theirs, strict=True)) - 1
-            print(f"  {precision}: {same} translations are Marian's in float32")
+            print(f"  {precision}: {same} translations equal Marian's in float32")
 
     def first(self) -> None:
         """Measure the seconds from the start of the process to the first translation on a pipe."""
@@ -344,7 +344,7 @@ class Turn:
 
 
 class Floor:
-    """The plain products of one step for a number of rows."""
+    """The matrix products of one step alone, for a number of rows."""
 
     def __init__(self, structure) -> None:
         import tensorflow as tf

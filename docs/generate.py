@@ -287,7 +287,7 @@ def defaults(command: str, program: str = "") -> dict[str, str]:
 
 
 def _defaults_in_force(programs: Sequence[str]) -> str:
-    """The defaults of training that differ from cgru's, after every option has had its effect."""
+    """The defaults of training that differ from cgru's, with all options applied."""
     columns = [program for program in programs if program != "amun"]  # which does not train
     own, *others = (defaults("train", program) for program in ("", *columns))
     rows = [

@@ -216,7 +216,7 @@ class Encoding:
         return EncodedPair(source, target, points, weights, self._read - len(target) - 1)
 
     def _points_of(self, alignment: str, given: tuple, lines: tuple) -> list[word_alignments.Point]:
-        """The points of an alignment of the given lines, for a variant of them."""
+        """The points of the given lines' alignment, adapted to a variant of these lines."""
         encoders: tuple[Callable[[str], list], ...] = self.encode_source, self.encode_target
         lengths = [len(encode(line)) for encode, line in zip(encoders, given, strict=True)]
         points = word_alignments.parse(alignment, *lengths)

@@ -29,7 +29,7 @@ def file_digest(path: str | os.PathLike[str]) -> str:
 
 
 class Numbers:
-    """A growing file of numbers; 16-bit numbers become 32-bit when a larger one comes.
+    """A growing file of numbers; it changes from 16 to 32 bits at the first larger one.
 
     digest: SHA-256 of the numbers in 32 bits, whatever their size in the file.
     """

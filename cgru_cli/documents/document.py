@@ -21,7 +21,7 @@ class Document(ABC):
 
     @abstractmethod
     def written(self, translations: Sequence[str]) -> bytes:
-        """The document with a translation in the place of each segment.
+        """The document with a translation instead of each segment.
 
         A segment that is its own translation stays as it is.
         """

@@ -34,7 +34,7 @@ def find(model: Model, given: Sequence[str] = ()) -> list[Vocabulary]:
         factors = f"{len(rows) - 1} source factors and " if len(rows) > 2 else "source and "
         kinds = f"{len(rows)} vocabularies expected ({factors}target)"
         if len(rows) == 1:
-            kinds = "one vocabulary expected of a language model"
+            kinds = "one vocabulary expected for a language model"
         elif structure.condition is Condition.LABEL:
             kinds = "2 vocabularies expected (labels and text)"
         raise CgruError(
@@ -109,7 +109,7 @@ class Placement(NamedTuple):
 def plan(
     vocabularies: Sequence[Vocabulary], folder: Path, to: str, force: bool
 ) -> tuple[list[str], dict[Path, Placement]]:
-    """The vocabularies' names beside a model written as `to`, and the files to write for them.
+    """The names of the vocabularies of a model written as `to`, and the files to write.
 
     Raises CgruError where a different file would be overwritten without force.
     """

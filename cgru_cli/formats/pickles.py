@@ -24,7 +24,7 @@ _MAX_NUMBER = 10**LONGEST_NUMBER
 
 
 class _Refused(Exception):
-    """The pickle asks for something that is not allowed."""
+    """The pickle contains something that is not allowed."""
 
 
 class _Constructor:
@@ -105,7 +105,7 @@ def _check_extent(value: Any, known: dict[int, tuple[int, int]], depth: int) -> 
     if type(value) in _SCALARS:
         return 0, 1
     if type(value) not in _CONTAINERS:
-        raise _Refused("pickle asks for a class as a value")
+        raise _Refused("pickle contains a class as a value")
     height, items = 0, len(value)
     for child in value.values() if type(value) is dict else value:  # keys are scalars already
         if type(child) not in _SCALARS:
@@ -139,7 +139,7 @@ class _Machine:
             opcode = _OPCODES[stream.read(1)]
             name = opcode.name
             if name in _REFUSED:
-                raise _Refused(f"pickle asks for {_REFUSED[name]}")
+                raise _Refused(f"pickle contains {_REFUSED[name]}")
             argument: Any = None
             if opcode.arg is not None and name not in _READ_HERE:
                 argument = opcode.arg.reader(stream)
@@ -270,7 +270,7 @@ class _Machine:
         arguments = self.pop()
         constructor = self.pop()
         if type(constructor) is not _Constructor:
-            raise _Refused("pickle asks for a call")
+            raise _Refused("pickle contains a call")
         if type(arguments) is not tuple:
             raise TypeError("not arguments")
         if constructor is _ORDERED_DICT and len(arguments) <= 1:
@@ -284,14 +284,14 @@ class _Machine:
         elif constructor is _BYTES and not arguments:
             self.stack.append(b"")
         else:
-            raise _Refused("pickle asks for an unusual call")
+            raise _Refused("pickle contains an unsupported call")
 
     def copied(self, value: Any, kind: type[list] | type[str]) -> Any:
         if type(value) is not kind:
             raise TypeError("not the argument expected")
         self.copies_left -= len(value)
         if self.copies_left < 0:
-            raise _Refused("pickle asks for the same items again and again")
+            raise _Refused("pickle repeats the same items too often")
         return value
 
 
@@ -309,7 +309,7 @@ def _unquoted(text: bytes) -> bytes:
 
 def _asks_for(module: str, name: str) -> _Refused:
     # A line break or a control code in the file's name must not reach the terminal.
-    return _Refused(f"pickle asks for {ascii(f'{module}.{name}'[:100])[1:-1]}")
+    return _Refused(f"pickle contains {ascii(f'{module}.{name}'[:100])[1:-1]}")
 
 
 def as_pickle(value: Any) -> bytes:

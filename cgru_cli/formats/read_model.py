@@ -156,7 +156,7 @@ def _named(
     if unknown:
         raise CgruError(
             f"{path}: {_listed(unknown)} unknown to {DESCRIPTIONS[dialect]}; "
-            "refusing to compute a model without knowing all of it"
+            "cgru does not run a model with unknown arrays"
         )
     return arrays
 

@@ -244,7 +244,7 @@ def compare(path: Path, structure: Structure, settings: ModelSettings, dialect: 
         if value != found and name not in by_configuration:
             warn(
                 f"{settings.source} says {name.replace('_', ' ')} {plain(value)}, "
-                f"the arrays say {plain(found)}: the arrays are right"
+                f"the arrays say {plain(found)}; following the arrays"
             )
     stacked = structure.encoder_depth > 1 or structure.decoder_depth > 1
     needed = "encoder" if structure.type.reads_source else "residual"

@@ -118,7 +118,7 @@ def write(
         if to == "h5":
             _write_hdf5(model, path, names)
         elif to == "onnx":
-            assert graph  # noqa: S101 - for types: the caller has it
+            assert graph  # noqa: S101 - for mypy: the caller checks
             with atomic_write(path) as stream:
                 stream.write(graph(_description(model, names) | {"files": inside}))
         elif to == "nematus-tf":

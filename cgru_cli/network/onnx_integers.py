@@ -85,7 +85,7 @@ def _take_from_8_bits(graph: GraphProto) -> None:
 
 
 def _taken(node: NodeProto, parts: Mapping[str, tuple[int, str, str]]) -> Sequence[NodeProto]:
-    """Nodes that compute the same as one that takes rows or columns of a matrix.
+    """Nodes that replace a Gather of rows or columns of a matrix.
 
     parts: the axis of each matrix, and the names of its integers and of their scales.
     """

@@ -36,7 +36,7 @@ class Replicas:
         self.count: int = self._strategy.num_replicas_in_sync  # of all processes
         self.processes = len(self._workers.addresses)
         self.here = self.count // self.processes
-        self.first = self.here * self._workers.index  # number of the first one here
+        self.first = self.here * self._workers.index  # index of this process' first replica
         self._sum: Callable | None = None
 
     @classmethod

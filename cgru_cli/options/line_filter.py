@@ -63,8 +63,8 @@ class FilterOptions(ConfiguredOptions):
         first 20 for a page, the first 4 for a picture; needs --heatmap""")
 
     workspace: int = DEVICES.whole(1, 16_777_216, default=2048)("""
-        -w --workspace MB: memory for a mini-batch, beside the model; larger mini-batches are split
-        (MiB)""")
+        -w --workspace MB: memory for a mini-batch, in addition to the model; larger mini-batches
+        are split (MiB)""")
     device: str | None = DEVICES("""
         --device cpu|gpu[:N]: device to compute on; a GPU if there is one, else the CPU, if not
         given""")

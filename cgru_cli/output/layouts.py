@@ -95,7 +95,7 @@ class AmunLayout(CgruLayout):
         return "\n"
 
     def nematus_block(self, number: int, source: Sequence[str], hypothesis: Hypothesis) -> str:
-        """The cost is divided by the number of rows; numbers have C++'s digits."""
+        """The cost is divided by the number of rows; numbers are formatted as by C++."""
         weights = weights_of(hypothesis)
         cost = c_float(cost_of(hypothesis.score) / max(1, len(weights)))
         rows = [" ".join(map(C_FLOAT, row)) for row in weights.tolist()]

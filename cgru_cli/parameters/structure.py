@@ -49,7 +49,7 @@ class Activation(StrEnum):
     RELU = "relu"
     PRELU = "prelu"
     LINEAR = "linear"
-    MAXOUT = "maxout"  # the larger of each two neighbours (Bahdanau et al. 2015)
+    MAXOUT = "maxout"  # the larger of each pair of neighbours (Bahdanau et al. 2015)
 
 
 class Type(StrEnum):
@@ -108,7 +108,7 @@ class Unit(StrEnum):
     GRU_BEFORE = "gru-before"  # reset before it
     LSTM = "lstm"
     SRU = "sru"  # no product with the state
-    SSRU = "ssru"  # the same, simpler
+    SSRU = "ssru"  # an SRU without the reset gate
     TANH = "tanh"
     RELU = "relu"
     SIGMOID = "sigmoid"

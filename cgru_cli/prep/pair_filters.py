@@ -47,7 +47,7 @@ def reject_text(options: PrepOptions, source: str, target: str) -> str | None:
 
 
 def reject_lengths(options: PrepOptions, source: int, target: int) -> str | None:
-    """Check a pair of these numbers of words, before sub-words."""
+    """Check the numbers of words of a pair, before it is split into sub-words."""
     if not options.keep_empty and not (source and target):
         return "empty"
     if 0 < options.max_length < max(source, target):

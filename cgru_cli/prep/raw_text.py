@@ -78,4 +78,4 @@ def pairs(sources: Iterable[bytes], targets: Iterable[bytes]) -> Iterator[list[P
     try:
         yield from chunks(together, lambda pair: len(pair[0]) + len(pair[1]))
     except ValueError as error:
-        raise CgruError("a text changed while it was read; run the command again") from error
+        raise CgruError("a text changed while it was being read; run the command again") from error

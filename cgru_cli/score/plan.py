@@ -58,7 +58,7 @@ class ScorePlan:
 
     @property
     def normalize(self) -> float:
-        """Alpha by which the models' scores are divided."""
+        """The exponent alpha of length normalisation; 0: none."""
         return 0.0 if self._divides_sum else self.options.normalize or 0.0
 
     @property

@@ -17,7 +17,7 @@ from .work import Deliver, Job, Kind, Line, Pair, Ticket
 
 RUNNING = 4  # kinds computed at a time, each within the workspace
 LARGE = 2  # of these, kinds of large requests
-TURN = 500  # row-steps for which a kind may go on; its steps may cost more
+TURN = 500  # row-steps for which a kind may continue; its steps may cost more
 IDLE = 1.0  # seconds between garbage collections while there is nothing to compute
 
 
@@ -218,5 +218,5 @@ def _failure(error: Exception) -> CgruError:
             "out_of_memory", "there is not enough memory for this line; shorten it, or its beam"
         )
     with contextlib.suppress(Exception):
-        tell(f"internal error, {kind}: {reason(error)}; the server goes on")
+        tell(f"internal error, {kind}: {reason(error)}; the server continues")
     return Refusal("internal_error", f"internal error, {kind}")

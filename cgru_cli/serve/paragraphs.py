@@ -24,7 +24,7 @@ async def translated(
     avoided: Sequence[str] = (),
     plain: bool = False,
 ) -> list[Translation]:
-    """The translations of texts, whose lines stay lines.
+    """The translations of texts, with their line breaks.
 
     sentences: splits lines into sentences; None: each line is one. avoided, plain: of each line
     (see `Line`). A text of one sentence keeps its n-best list. Raises Refusal.

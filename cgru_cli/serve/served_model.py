@@ -89,7 +89,7 @@ class ServedModel:
         return Sentences(language or source, target)
 
     def public(self, error: CgruError) -> str:
-        """The message of an error with this model's name in the place of its files."""
+        """The message of an error with this model's name instead of its files."""
         message = str(error)
         vocabularies = [words for one in self._models for words in (*one.sources, one.target)]
         paths = {str(one.model.path) for one in self._models} | {one.path for one in vocabularies}

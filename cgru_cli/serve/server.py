@@ -120,7 +120,7 @@ def impatient(seconds: float) -> type[HttpToolsProtocol]:
                 self._unread = None
 
         def _close_unread(self, before: int) -> None:
-            """Close the connection, unless something was read since `before` bytes waited."""
+            """Close the connection unless the client has read some of `before` unsent bytes."""
             if self.transport.get_write_buffer_size() < before:
                 self._await_reader()
             else:

@@ -41,7 +41,7 @@ class SharedScoring:
         return self._held is not None
 
     def _batch(self) -> list[tuple[Job, list[Line]]]:
-        """The next pairs that fit into the memory together, and take no longer than a turn may."""
+        """The next pairs that together fit into memory and into the time of one turn."""
         most_words = min(self._scorer.max_tokens, MOST_WORK // 2)
         batch: list[tuple[Job, list[Line]]] = []
         is_last = self._held is not None and self._lines.crowded(self._kind)

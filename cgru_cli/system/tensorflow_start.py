@@ -130,8 +130,8 @@ def check_process() -> None:
 def quick_import() -> Iterator[None]:
     """Inside the block, in a process that runs only cgru, TensorFlow is imported quickly.
 
-    The packages in `UNUSED` are hidden, and Python never searches the third of a million new
-    objects for garbage: 1.0 s of CPU time of the start (see `UNUSED`).
+    The packages in `UNUSED` are hidden, and Python's garbage collector never scans the
+    third of a million new objects: 1.0 s of CPU time of the start (see `UNUSED`).
     """
     hidden = [name for name in UNUSED if name not in sys.modules]
     sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: cannot be imported

@@ -11,7 +11,7 @@ from ..errors import CgruError
 
 PROCESSOR = "/proc/cpuinfo"  # of Linux
 # For each type of numbers: the processor's instructions that compute with it, best first.
-# The last ones of each are Arm's.
+# Arm's follow those of x86.
 _INSTRUCTIONS = {
     "float32": ("avx512f", "avx2", "avx", "asimd"),
     "bfloat16": ("amx_bf16", "avx512_bf16", "bf16"),

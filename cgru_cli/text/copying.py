@@ -145,7 +145,7 @@ def _compiled(text: str) -> re.Pattern[str]:
 
 
 def _masked(text: str, replaced: Iterable[tuple[Span, str]]) -> str:
-    """The text with other words in place of some spans, which are in its order."""
+    """Replace spans, which are in the order of the text, by the given words."""
     parts, place = [], 0
     for span, name in replaced:
         parts += [text[place : span.start], name]

@@ -38,7 +38,7 @@ def copies_of_model(options: TrainOptions) -> int:
 
 
 def memory_of_batch(structure: Structure, sentences: int, source: int, target: int) -> float:
-    """An estimate of the bytes that a training step takes for a batch beside the model.
+    """An estimate of the bytes that a training step needs for a batch, without the model.
 
     Memory peaks either after the readout, with the logits and their gradient beside the tensors
     that the scan keeps of each step, or at the end of the backward scan, which keeps as much again.

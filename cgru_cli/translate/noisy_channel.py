@@ -42,7 +42,7 @@ class NoisyChannel:
     """A channel model, and a language model if given, that score the direct models' translations.
 
     They rank the extensions of hypotheses in each step of the beam, or the finished hypotheses. In
-    a beam the language model is recurrent and has the direct models' target vocabulary.
+    a beam, the language model must be recurrent and share the direct models' target vocabulary.
     """
 
     def __init__(

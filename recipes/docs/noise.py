@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Test sets with the noise of users' texts: noise.py FOLDER TEST SOURCE TARGET [--seed N]
 
-Of TEST.SOURCE and TEST.TARGET in FOLDER, TEST-NOISE.SOURCE and .TARGET are made, NOISE being
+From TEST.SOURCE and TEST.TARGET in FOLDER, it makes TEST-NOISE.SOURCE and .TARGET, where NOISE is
 
 caps     both sides in upper case
 typos    mistyped letters in some longer words of the source

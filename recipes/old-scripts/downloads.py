@@ -153,7 +153,7 @@ def git(arguments: list[str]) -> None:
     tools = {"mosesdecoder": "moses-scripts", "moses-scripts": "moses-scripts"}
     tool = Path(os.environ["TOOLS"]) / tools.get(name, name)
     if not tool.is_dir():
-        sys.exit(f"git clone {address}: no stand-in for it")
+        sys.exit(f"git clone {address}: this repository is not available here")
     if not place.exists():
         place.symlink_to(tool)
 

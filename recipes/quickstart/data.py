@@ -129,7 +129,7 @@ def date_and_time(draw: random.Random) -> Phrase:
 
 
 def days(draw: random.Random) -> Phrase:
-    """From one day to another."""
+    """A range of dates, such as `Mar 3 - 5, 1998`."""
     start, skeleton = moment(draw), draw.choice(("yMMMd", "yMMMEd"))
     end = start + timedelta(days=draw.randrange(2, 60))
     return lambda language: dates.format_interval(start, end, skeleton, locale=language)

@@ -75,7 +75,10 @@ def main() -> None:
 
 
 def options_of(arguments: Sequence[str]) -> TranslateOptions:
-    """The options of `cgru translate`. Raises click's or our UsageError for invalid ones."""
+    """The options of `cgru translate`.
+
+    Raises click.UsageError or cgru's UsageError if they are invalid.
+    """
     command: Any = cgru.commands["translate"]
     with command.make_context("cgru translate", list(arguments)) as context:
         options, _ = command.meant(context)

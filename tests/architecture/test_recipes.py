@@ -174,7 +174,7 @@ def test_adaptation(tmp_path):
 
 @pytest.mark.parametrize("together", choice([False, True], False))
 def test_multi30k(tmp_path, together):
-    """One model, and training on with minimum risk; or then a second model too."""
+    """Train a model, and continue with minimum risk; or add a second model."""
     pytest.importorskip("sacremoses")
     pytest.importorskip("subword_nmt")
     tests = {"test_2016_flickr": 5, "test_2017_flickr": 6}

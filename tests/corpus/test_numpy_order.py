@@ -1,4 +1,4 @@
-"""The order among equal lengths, compared with NumPy's sort where it is still the old one."""
+"""The order of equal lengths, compared with NumPy wherever it still sorts without vectors."""
 
 import numpy as np
 from hypothesis import given

@@ -121,7 +121,7 @@ def test_runs_nothing(tmp_path, protocol, wrap, kind):
     }[kind]
     path = tmp_path / "model.npz.pkl"
     path.write_bytes(pickle.dumps(wrap(attack), protocol))
-    with pytest.raises(CgruError, match=rf"model\.npz\.pkl: pickle asks for .*{wanted}; refused"):
+    with pytest.raises(CgruError, match=rf"model\.npz\.pkl: pickle contains .*{wanted}; refused"):
         load(path, "options")
     assert not proof.exists()
     # Python itself runs the same bytes
@@ -140,7 +140,7 @@ def test_runs_nothing(tmp_path, protocol, wrap, kind):
         (b"(ccollections\nOrderedDict\nl.", "a class as a value"),
         (b"ccollections\nOrderedDict\n)R}S'a'\nI1\nsb.", "an object's state"),
         (b"ccollections\nOrderedDict\n)\x81.", "an object"),
-        (b"c_codecs\nencode\n(Vx\nVrot13\ntR.", "an unusual call"),
+        (b"c_codecs\nencode\n(Vx\nVrot13\ntR.", "an unsupported call"),
         (b"S'os.system'\n(S'true'\ntR.", "a call"),
         (b"ccopy_reg\n_reconstructor\n.", "copy_reg._reconstructor"),
         (b"cos\x1b[2J\rx\nsystem\n.", "os\\x1b[2J\\rx.system"),
@@ -210,7 +210,7 @@ def test_absurd_or_damaged(data):
 def test_copies_are_bounded_by_the_file():
     pairs = b"](" + b"](K\x01K\x02e" * 1000 + b"eq\x000"
     calls = b"ccollections\nOrderedDict\nq\x010" + b"h\x01h\x00\x85R0" * 9000
-    with pytest.raises(CgruError, match="the same items again and again"):
+    with pytest.raises(CgruError, match="the same items too often"):
         load(pairs + calls + b"N.", "x.pkl")
 
 

@@ -359,7 +359,7 @@ def test_arrays_win_over_the_configuration(tmp_path, capsys):
     path = npz(tmp_path / "model.npz", random_arrays(structure))
     (tmp_path / "model.npz.json").write_text('{"tie_decoder_embeddings": false, "dim": 99}')
     assert read(path).structure == structure
-    assert "the arrays are right" in capsys.readouterr().err
+    assert "following the arrays" in capsys.readouterr().err
 
 
 def test_structure_without_any_configuration(tmp_path):

@@ -369,7 +369,7 @@ def test_written_files_follow_the_umask(tmp_path):
         (pickle.dumps({"eos": 0, "a": "b"}), "the id of 'a' is not a whole number"),
         (pickle.dumps({"eos": 0, 5: 7}), "5 is not a word"),
         (pickle.dumps({"eos": 0, b"a": 7}), "b'a' is not a word"),
-        (pickle.dumps({"eos": 0, "a": print}), "pickle asks for builtins.print; refused"),
+        (pickle.dumps({"eos": 0, "a": print}), "pickle contains builtins.print; refused"),
         (gzip.compress(b"{}" * 99, mtime=0)[:-9], "gzip"),
         ("? " * 50_000, "not a vocabulary"),
     ],

@@ -247,7 +247,7 @@ def test_norms_whose_squares_overflow_float32():
 
 
 def test_train_records_them(tmp_path):
-    """Before the first update and with every line; the training does not change by a bit."""
+    """It records before the first update and with every line, and training is bit-identical."""
     data = prepared(tmp_path / "d")
     options = (data, *ATTENTIVE, "--enc-type", "bidirectional", "--after", "5u")
     options += ("--disp-freq", "2u", "--valid-freq", "0")

@@ -329,7 +329,7 @@ def test_an_update_of_the_model_by_numpy(name, given):
 
 
 def test_two_half_batches_equal_the_whole():
-    """Although the halves have less padding."""
+    """They give the same update, although the halves have less padding."""
     whole = beginning("sgd")
     expected = whole.update([[(examples(), {})]], 4.0, 0.5), whole.state()
     halves = beginning("sgd")

@@ -107,7 +107,7 @@ def test_pairs_stay_together(pairs):
 def test_text_that_grew_is_an_error(sources, targets):
     if len(sources) == len(targets):
         sources = [*sources, b"more"]
-    with pytest.raises(CgruError, match="a text changed while it was read"):
+    with pytest.raises(CgruError, match="a text changed while it was being read"):
         chunked((sources, targets), lambda texts: raw_text.pairs(*texts))
 
 

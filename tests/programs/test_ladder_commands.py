@@ -1,4 +1,4 @@
-"""Every type with the commands: trained, resumed, translated with; and language models."""
+"""Train, resume and translate with models of every type, and score with language models."""
 
 import numpy as np
 import pytest

@@ -224,7 +224,7 @@ def test_lists_are_rescored_and_reranked(old_programs, tmp_path):
 
 
 def test_a_list_goes_through_pipes_to_a_second_model_and_back(old_programs, tmp_path):
-    """wmt17-scripts' translate-reranked.sh, with the first model as second model too."""
+    """wmt17-scripts' translate-reranked.sh, with one model as both the first and the second."""
     folder = model_folder(tmp_path / "case", "a-shallow")
     (folder / "rerank_normalize.py").write_text(
         "import sys\n"

@@ -466,7 +466,7 @@ def test_lists_do_not_depend_on_the_batch(sources, beam, normalize, penalty, lim
 @settings(max_examples=5)
 @given(structures(), st.integers(0, 100))
 def test_scores_are_forced_scores(structure, seed):
-    """For any structure, though the search uses joined products and beams."""
+    """They agree for any structure, although the search joins products and beams."""
     network = Network(structure, random_arrays(structure, seed))
     generator = np.random.default_rng(seed)
     sources = [

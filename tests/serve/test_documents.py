@@ -28,7 +28,7 @@ def sentences(monkeypatch):
 
 @contextlib.contextmanager
 def opened(models, **more):
-    """A client of a server that listens, so that its tasks go on between requests."""
+    """A client of a listening server, whose tasks continue between requests."""
     with serving(models, **more) as app, listening(app) as url, httpx2.Client(base_url=url) as web:
         yield web
 
@@ -48,7 +48,7 @@ def started(web, content, name="page.html", **more):
 
 
 def finished(web, address):
-    """The answer that is not progress."""
+    """The final answer, after those that report progress."""
     for _ in range(600):
         answer = web.get(address)
         if answer.status_code != 202:

@@ -1,4 +1,4 @@
-"""The server does what its OpenAPI document says, as schemathesis tries it."""
+"""The server conforms to its OpenAPI document, as tested by schemathesis."""
 
 import pytest
 from serving import serving

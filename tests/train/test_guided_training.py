@@ -182,7 +182,7 @@ def test_one_clear_line_before_training_begins(data, tmp_path, model, arguments,
 
 
 def test_marians_configuration_is_understood(data, model, tmp_path):
-    """Marian's keys, and its value for no alignment."""
+    """cgru reads Marian's keys, and its value for no alignment."""
     config = tmp_path / "c.json"
     config.write_text(
         json.dumps(

@@ -665,7 +665,7 @@ def test_a_new_run_replaces_an_earlier_one(data, model):
     assert "other options or data" in train(*new).error
     messages = trained(*new, "--no-reload").messages
     assert "Resuming after update 3" not in messages and iterations(model) == 2
-    assert "Training begins again; later lines above do not count (" in messages
+    assert "Training begins again; ignore later lines above (" in messages
     assert [record["update"] for record in records(model, "train")] == [1, 2]
 
 

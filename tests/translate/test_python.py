@@ -270,7 +270,7 @@ print(used() - before)
 
 
 def grown(folder, rounds):
-    """Bytes that a process grew by, and the size of the model that it loaded in each round."""
+    """The growth in bytes of a process that loads a model in each round, and the model's size."""
     words = ["eos", "UNK", *(f"w{i}" for i in range(20_000))]
     sizes = {"source_embeddings": (512,), "state": 32}
     path = write_model(folder, source=words, target=words, **sizes)

@@ -22,7 +22,7 @@ _LONGEST = 24  # characters of a label
 _GAP, _BARS = 0.35, 0.8  # inches between panels; width of the probabilities beside a matrix
 _SCALE = 0.75  # inches: width of the legend beside the panels of a line
 _DPI = 130
-_MOST_PIXELS = 30_000  # of either side; viewers open no larger picture
+_MOST_PIXELS = 30_000  # of each side: viewers refuse larger pictures
 
 
 def draw(file: BinaryIO, kind: str, title: str, sentences: Sequence[Sentence]) -> None:

@@ -17,7 +17,7 @@ from ...system import terminal
 from ...system.atomic_files import atomic_write
 from .progress import Progress
 
-REDRAW = 0.1  # seconds between two states of the progress line
+REDRAW = 0.1  # minimum seconds between updates of the progress line
 
 
 class TrainingLog:
@@ -53,7 +53,7 @@ class TrainingLog:
         if resumed or dropped:
             self.line(
                 (f"Resuming after update {resumed}" if resumed else "Training begins again")
-                + (f"; later lines above do not count ({dropped} records)" if dropped else "")
+                + (f"; ignore later lines above ({dropped} records removed)" if dropped else "")
             )
 
     def line(self, text: str, *, of_validation: bool = False) -> None:
@@ -120,7 +120,7 @@ def _appending(path: Path) -> BinaryIO:
 def _append(file: BinaryIO, line: bytes) -> None:
     with writing(file.name):
         done = file.write(line)
-        while done < len(line):  # a disk that is filling up may take only a part
+        while done < len(line):  # a nearly full disk may take only a part
             done += file.write(line[done:])
 
 

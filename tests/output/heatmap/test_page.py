@@ -30,7 +30,7 @@ REVERSED = [view(ARABIC, TARGET, name, seed) for seed, name in enumerate(("mean"
 
 
 def exactly(share):
-    """In the words of the page."""
+    """A share as the page writes it."""
     share = round(float(share), 6)
     return "<0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
 
@@ -299,7 +299,7 @@ def test_hard_alignment_and_numbers(opened):
 
 
 def test_sentences_are_shown_as_text():
-    """Not as the pieces of a model that reads raw text."""
+    """The page shows text, even for a model of pieces that reads raw text."""
     words = view(["▁A", "▁cast", "le", "</s>"], ["▁Ein", "▁Schloss", "</s>"])
     (told,) = data_of(page("x", [Sentence(1, [words], "A castle", "Ein Schloss")]))
     assert (told["source"], told["target"]) == ("A castle", "Ein Schloss")

@@ -248,7 +248,7 @@ def test_invalid_combinations_are_refused(score, tmp_path, monkeypatch, argument
 
 
 def test_model_gives_the_length_of_raw_text(lines, score, tmp_path):
-    """Lengths count the model's words, of which the text of a list may have fewer."""
+    """Lengths count the model's sub-words, not the words of the list."""
     model = write_model(tmp_path / "m")
     source = written(tmp_path / "src", ["a b c", "f f d"])
     pieces = ["A B C D@@ E", "A F", "D@@ E D@@ E", "A B"]
