@@ -69,6 +69,10 @@ class OutputClosed(Exception):
     """The reader of the output has closed it (`| head`): end quietly, exit code 0."""
 
 
+class NotInstalled(CgruError):
+    """A package that an extra of cgru brings is missing."""
+
+
 class NotAModel(CgruError):
     """A file of another kind that was given as a model."""
 

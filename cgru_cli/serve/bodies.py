@@ -42,10 +42,17 @@ async def body(request: Request, options: ServeOptions, largest: int | None = No
 
 
 async def answered(
-    request: Request, service: Service, kind: Kind, lines: Sequence[Line | Pair]
+    request: Request,
+    service: Service,
+    kind: Kind,
+    lines: Sequence[Line | Pair],
+    *,
+    admitted: bool = False,
 ) -> list[Any]:
-    """The outcomes of all lines. Computation stops when the client disconnects or time runs out.
-    Raises Refusal, also in these two cases.
+    """The outcomes of all lines; admitted: see `Service.check`.
+
+    Computation stops when the client disconnects or time runs out. Raises Refusal, also in these
+    two cases.
     """
     gone = False
 
@@ -61,7 +68,7 @@ async def answered(
         async with asyncio.timeout(service.options.timeout) as limit:
             watching = asyncio.create_task(watch())
             try:
-                return await service.all(client_of(request), kind, lines)
+                return await service.all(client_of(request), kind, lines, admitted=admitted)
             finally:
                 watching.cancel()
     except TimeoutError:

@@ -16,7 +16,7 @@ from starlette.responses import FileResponse, Response
 
 from ..documents.document import Document
 from ..documents.reader import document_of
-from ..errors import CgruError
+from ..errors import CgruError, NotInstalled
 from ..translate.paragraphs import Paragraph
 from ..translate.results import Translation
 from .bodies import body
@@ -38,8 +38,8 @@ _PATH = "/v1/documents"
 class _Job:
     """A document in translation. problem: why it ended without a file."""
 
-    document: Document
     name: str
+    media_type: str
     task: asyncio.Task[None] | None = None
     done: int = 0
     lines: int = 0
@@ -62,21 +62,22 @@ class Documents:
         if not service.ready:
             raise Refusal("loading", headers={"Retry-After": "5"})
         client = client_of(request)
-        service.check(client, ())  # reading a document takes time, too
+        service.rate_limit.check(client.account)
+        service.rate_limit.count(client.account, 1)  # reading a document takes time, too
         largest = service.options.max_document * 1024
         content = await body(request, service.options, largest)
         try:
             document = await asyncio.to_thread(document_of, name, content)
         except CgruError as error:
-            raise Refusal("unreadable", str(error)) from None
+            raise _refusal(error, str(error)) from None
         if len(document.segments) > MOST_SEGMENTS:
             count = f"{len(document.segments)} paragraphs"
             raise Refusal("too_large", f"{name}: {count}; this server takes {MOST_SEGMENTS}")
         # marks are placed by the attention
         kind = service.searching(model, SearchOptions(alignment=document.form is not None))
         number = secrets.token_urlsafe(16)
-        job = self._jobs[number] = _Job(document, name)
-        job.task = asyncio.create_task(self._translate(number, job, client, kind))
+        job = self._jobs[number] = _Job(name, document.media_type)
+        job.task = asyncio.create_task(self._translate(number, job, document, client, kind))
         address = f"{_PATH}/{number}"
         return encoded(self._progress(job, address), 202, {"Location": address})
 
@@ -92,11 +93,11 @@ class Documents:
             self._forget(request.path_params["number"])
             return Response(status_code=204)
         if job.problem:
-            raise job.problem
+            raise job.problem.with_traceback(None)  # which grows each time
         if job.file is None:
             return encoded(self._progress(job, request.url.path), 202, {"Retry-After": "1"})
         headers = {"Content-Disposition": "attachment"}  # a browser must not show it as a page
-        return FileResponse(job.file, headers=headers, media_type=job.document.media_type)
+        return FileResponse(job.file, headers=headers, media_type=job.media_type)
 
     def _job(self, request: Request) -> _Job:
         job = self._jobs.get(request.path_params["number"])
@@ -109,27 +110,33 @@ class Documents:
         return DocumentProgress(address, job.name, job.done, job.lines)
 
     def _forget(self, number: str) -> None:
-        job = self._jobs.pop(number, None)
-        if job and job.file:
-            job.file.unlink(missing_ok=True)
+        self._jobs.pop(number, None)
+        self._path(number).unlink(missing_ok=True)
 
-    async def _translate(self, number: str, job: _Job, client: Client, kind: Kind) -> None:
+    def _path(self, number: str) -> Path:
+        return Path(self._folder.name) / number
+
+    async def _translate(
+        self, number: str, job: _Job, document: Document, client: Client, kind: Kind
+    ) -> None:
         try:
             with self._service.active_request():
-                await self._write(number, job, client, kind)
+                await self._write(self._path(number), job, document, client, kind)
         except Refusal as refusal:
-            job.problem = refusal
+            job.problem = refusal.with_traceback(None)  # which holds the document
         except CgruError as error:
-            job.problem = Refusal("unreadable", kind.model.public(error))
+            job.problem = _refusal(error, kind.model.public(error))
         except Exception:
             job.problem = Refusal("internal_error")
             raise
         finally:
             asyncio.get_running_loop().call_later(KEPT, self._forget, number)
 
-    async def _write(self, number: str, job: _Job, client: Client, kind: Kind) -> None:
+    async def _write(
+        self, path: Path, job: _Job, document: Document, client: Client, kind: Kind
+    ) -> None:
         """Translate the paragraphs of a document, and write its file."""
-        document, longest = job.document, self._service.options.max_characters
+        longest = self._service.options.max_characters
         for place, segment in enumerate(document.segments, 1):
             if len(segment) > longest:  # so that marks are placed in bounded time
                 size = f"{len(segment)} characters; this server takes lines of {longest}"
@@ -143,7 +150,6 @@ class Documents:
         count = min(_AT_ONCE, self._service.options.most_lines)
         for start in range(0, len(lines), count):
             found += await self._translations(job, client, kind, lines[start : start + count])
-        path = Path(self._folder.name) / number
         await asyncio.to_thread(_write_file, document, paragraphs, found, path)
         job.file = path
 
@@ -167,6 +173,10 @@ class Documents:
                 await outcomes.aclose()
             job.done = before
             await asyncio.sleep(_PAUSE)
+
+
+def _refusal(error: CgruError, message: str) -> Refusal:
+    return Refusal("not_installed" if isinstance(error, NotInstalled) else "unreadable", message)
 
 
 def _paragraphs(model: ServedModel, document: Document) -> list[Paragraph]:

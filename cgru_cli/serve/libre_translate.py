@@ -1,8 +1,7 @@
 """LibreTranslate's protocol: `GET /languages` and `POST /translate` with the field `q`.
 
 Source: LibreTranslate's OpenAPI document and its Python client. Models are chosen by the languages
-that their preprocess.json states. A password may also be the
-field `api_key`.
+that their preprocess.json states. A password may also be the field `api_key`.
 """
 
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..errors import CgruError
+from ..system.structured_files import LONGEST_NUMBER
 from ..text.language_names import language_name
 from ..text.sentences import Sentences
 from .messages import LibreAnswer, LibreLanguage, LibreRequest, converted, encoded
@@ -31,8 +31,8 @@ def is_form(request: Request) -> bool:
 def form_fields(content: bytes) -> dict[str, Any]:
     """The fields of a form, with numbers as JSON has them."""
     fields: dict[str, Any] = {"q": ""} | dict(parse_qsl(content.decode("utf-8", "replace")))
-    if fields.get("alternatives", "").isdecimal():
-        fields["alternatives"] = int(fields["alternatives"])
+    if 0 < len(number := fields.get("alternatives", "")) <= LONGEST_NUMBER and number.isdecimal():
+        fields["alternatives"] = int(number)
     return fields
 
 

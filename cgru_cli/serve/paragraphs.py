@@ -34,8 +34,10 @@ async def translated(
     search, longest = kind.model.search, service.options.max_characters
     form = None if plain else search.plan.options.markup
     lines = [text.split("\n") for text in texts]
-    if form and any(len(line) > longest for text in lines for line in text):
-        raise Refusal("too_large", f"this server takes lines of {longest} characters")
+    for number, text in enumerate(lines):
+        if form and any(len(line) > longest for line in text):
+            message = f"this server takes lines of {longest} characters"
+            raise Refusal("too_large", message, field=f"texts[{number}]")
 
     def begun() -> list[list[Paragraph]]:
         return [[Paragraph(search, line, form, sentences) for line in text] for text in lines]
@@ -49,8 +51,8 @@ async def translated(
 
     paragraphs = await asyncio.to_thread(begun)  # reading and placing marks takes time
     every = [
-        Line(one.source, avoided=avoided, plain=one.plain)
-        for text in paragraphs
+        Line(one.source, avoided=avoided, plain=one.plain, of_text=number)
+        for number, text in enumerate(paragraphs)
         for paragraph in text
         for one in paragraph.lines
     ]

@@ -134,7 +134,7 @@ class Rest:
         self, client: Client, kind: Kind, lines: Sequence[Line], asked: messages.TranslateRequest
     ) -> AsyncIterator[bytes]:
         """Server-sent events: `translation` with its index, then `done`, or `error`."""
-        outcomes = self._service.outcomes(client, kind, lines, in_order=True)
+        outcomes = self._service.outcomes(client, kind, lines, in_order=True, admitted=True)
         try:
             async with asyncio.timeout(self._service.options.timeout):
                 async for number, one in outcomes:
@@ -166,7 +166,7 @@ class Rest:
         search = SearchOptions(asked.beam_size, 1, asked.normalize, asked.alignment)
         kind = service.searching(model, search, forced=True)
         lines = [OnlyLine(asked.text, [*prefix, one.tokens[place]]) for one in continued]
-        rest = iter(await answered(request, service, kind, lines))
+        rest = iter(await answered(request, service, kind, lines, admitted=True))
         listed = []
         for one in found:
             # of an ensemble, the geometric mean of the models

@@ -28,7 +28,7 @@ class Service:
         """models: by name; the first one is the default."""
         self.models, self.options = dict(models), options
         self.metrics = Metrics()
-        self._rate_limit = RateLimit(options.rate_limit)
+        self.rate_limit = RateLimit(options.rate_limit)
         self.engine = Engine(
             self.metrics, queue=options.queue, batch_wait=options.batch_wait / 1000
         )
@@ -101,13 +101,17 @@ class Service:
             message = f"{name} {size}: this server allows 1 to {most}"
             raise Refusal("not_possible", message, field=name)
 
-    def check(self, client: Client, lines: Sequence[Line | Pair]) -> None:
+    def check(
+        self, client: Client, lines: Sequence[Line | Pair], *, admitted: bool = False
+    ) -> None:
         """Raise Refusal for too many lines, now or within a minute, or a line that is too long or
         has a line break.
 
-        All phrases of a line together may be as long as a line.
+        All phrases of a line together may be as long as a line. admitted: the rate was checked for
+        the same request.
         """
-        self._rate_limit.check(client.account)
+        if not admitted:
+            self.rate_limit.check(client.account)
         most, longest = self.options.most_lines, self.options.max_characters
         if len(lines) > most:
             message = f"{len(lines)} lines: this server takes {most} at a time"
@@ -133,13 +137,14 @@ class Service:
         lines: Sequence[Line | Pair],
         *,
         in_order: bool = False,
+        admitted: bool = False,
     ) -> AsyncGenerator[tuple[int, Translation | ScoredPair], None]:
         """Yield the number and outcome of each line when it is ready.
 
-        Closing the generator cancels the other lines. Raises Refusal if the queue is full, or if a
-        line fails.
+        Closing the generator cancels the other lines. Raises Refusal as `check` does, if the queue
+        is full, or if a line fails.
         """
-        self.check(client, lines)
+        self.check(client, lines, admitted=admitted)
         if self.options.log_texts:
             tell(json.dumps([line.texts for line in lines], ensure_ascii=False))
         loop = asyncio.get_running_loop()
@@ -150,7 +155,7 @@ class Service:
                 loop.call_soon_threadsafe(ready.put_nowait, (number, outcome))
 
         ticket = self.engine.submit(client.address, kind, lines, deliver, in_order=in_order)
-        self._rate_limit.count(client.account, len(lines))
+        self.rate_limit.count(client.account, len(lines))
         try:
             for _ in lines:
                 number, outcome = await ready.get()
@@ -163,10 +168,12 @@ class Service:
         finally:
             self.engine.cancel(ticket)
 
-    async def all(self, client: Client, kind: Kind, lines: Sequence[Line | Pair]) -> list[Any]:
+    async def all(
+        self, client: Client, kind: Kind, lines: Sequence[Line | Pair], *, admitted: bool = False
+    ) -> list[Any]:
         """The outcomes of all lines in order. Raises Refusal as `outcomes` does."""
         done: dict[int, Any] = {}
-        outcomes = self.outcomes(client, kind, lines)
+        outcomes = self.outcomes(client, kind, lines, admitted=admitted)
         try:
             async for number, outcome in outcomes:
                 done[number] = outcome

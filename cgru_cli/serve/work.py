@@ -32,7 +32,8 @@ class Line(NamedTuple):
 
     prefix: the beginning of its translation, as text or as the model's words. next_only: the search
     ends one word after the prefix. required, avoided: phrases that its translation must contain,
-    and must not contain. plain: the text has no marks, whatever the server's --markup.
+    and must not contain. plain: the text has no marks, whatever the server's --markup. of_text: the
+    number of the request's text that this line is a part of, if it is not the line's own number.
     """
 
     text: str
@@ -41,6 +42,7 @@ class Line(NamedTuple):
     required: Sequence[Requirement] = ()
     avoided: Sequence[str] = ()
     plain: bool = False
+    of_text: int | None = None
 
     @property
     def texts(self) -> list[str]:
@@ -58,6 +60,7 @@ class Line(NamedTuple):
         """The field of a request with the text at a place of `texts`; number: the line's."""
         if self.avoided and place >= len(self.texts) - len(self.avoided):
             return "avoid"
+        number = number if self.of_text is None else self.of_text
         return f"{('texts', 'prefixes', 'constraints')[min(place, 2)]}[{number}]"
 
 

@@ -7,7 +7,7 @@ from importlib import metadata
 from typing import Any
 
 from .. import __version__
-from ..errors import CgruError
+from ..errors import NotInstalled
 
 PROCESSOR = "/proc/cpuinfo"  # of Linux
 # For each type of numbers: the processor's instructions that compute with it, best first.
@@ -20,12 +20,12 @@ _INSTRUCTIONS = {
 
 
 def installed(module: str, extra: str) -> Any:
-    """A module that comes with an extra of cgru. Raises CgruError if it is not installed."""
+    """A module that comes with an extra of cgru. Raises NotInstalled if it is missing."""
     try:
         return importlib.import_module(module)
     except ImportError:
         package = module.partition(".")[0].replace("_", "-")
-        raise CgruError(f"{package} is not installed: pip install 'cgru[{extra}]'") from None
+        raise NotInstalled(f"{package} is not installed: pip install 'cgru[{extra}]'") from None
 
 
 def _version_of(package: str) -> str:

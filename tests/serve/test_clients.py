@@ -114,3 +114,10 @@ def test_each_password_has_a_rate_of_its_own(models):
                 "/v1/translate", json={"texts": ["a"]}, headers=headers
             )
             assert answer.status_code == status
+
+
+def test_a_request_is_admitted_once(models):
+    with serving(models, rate_limit=1) as app:
+        asked = {"text": "a b", "prefix": []}  # suggests words, then translates with each
+        for status in (200, 429):
+            assert client(app).post("/v1/alternatives", json=asked).status_code == status

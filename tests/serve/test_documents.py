@@ -1,8 +1,10 @@
 """Documents by HTTP: started, watched, fetched, cancelled, refused."""
 
+import asyncio
 import contextlib
 import re
 import sys
+import threading
 import time
 from types import SimpleNamespace
 
@@ -153,3 +155,52 @@ def test_a_document_waits_for_the_rate_of_its_client(models, monkeypatch):
         answer = finished(web, started(web, b"a b c\nd\n", "a.txt"))
         assert answer.status_code == 200 and waits == []
         assert answer.text.count("\n") == 2
+
+
+def test_a_document_counts_as_a_line_even_if_it_has_none(models):
+    with opened(models, rate_limit=1) as web:
+        for status in (422, 429):
+            assert web.post("/v1/documents?name=a.pdf", content=b"%PDF").status_code == status
+
+
+def test_a_missing_package_is_no_fault_of_the_document(running, monkeypatch):
+    monkeypatch.setitem(sys.modules, "markdown_it", None)
+    answer = running.post("/v1/documents?name=a.md", content=b"a")
+    assert answer.json()["code"] == "not_installed" and answer.status_code == 501
+    monkeypatch.setitem(sys.modules, "sentencex", None)
+    answer = finished(running, started(running, b"a", "a.txt"))
+    assert answer.json()["code"] == "not_installed" and answer.status_code == 501
+
+
+def test_asking_again_for_a_failed_document_keeps_nothing():
+    served = documents.Documents(None)
+    job = served._jobs["a"] = documents._Job("a.md", "text/plain", problem=Refusal("too_large"))
+    lengths = []
+    for _ in range(2):
+        with pytest.raises(Refusal) as raised:
+            asyncio.run(served.one(SimpleNamespace(path_params={"number": "a"}, method="GET")))
+        lengths.append(len(raised.traceback))
+    assert raised.value is job.problem and lengths[0] == lengths[1]
+
+
+def test_a_document_cancelled_while_its_file_is_written_leaves_none(models, monkeypatch):
+    writing, going_on, paths = threading.Event(), threading.Event(), []
+
+    def slow(document, paragraphs, found, path):
+        writing.set()
+        going_on.wait(10)
+        path.write_bytes(b"")
+        paths.append(path)
+
+    monkeypatch.setattr(documents, "_write_file", slow)
+    monkeypatch.setattr(documents, "KEPT", 1.0)
+    with opened(models) as web:
+        address = started(web, b"a", "a.txt")
+        assert writing.wait(10)
+        assert web.delete(address).status_code == 204
+        going_on.set()
+        for _ in range(100):
+            if paths and not paths[0].exists():
+                break
+            time.sleep(0.05)
+        assert paths and not paths[0].exists()

@@ -92,6 +92,13 @@ def test_the_password_may_be_the_api_key(models):
         assert nested.status_code == 401
 
 
+def test_a_form_with_too_long_a_number(models):
+    fields = {"q": "a", "source": "en", "target": "de", "alternatives": "9" * 4400}
+    with serving(models) as app:
+        answer = client(app).post("/translate", data=fields)
+    assert answer.status_code == 400 and "alternatives" in answer.json()["error"]
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [

@@ -429,6 +429,8 @@ def test_texts_of_several_sentences(web, translator, monkeypatch):
         refused(web, "/v1/translate", asked, 400, "split_sentences", next(iter(more)))
     asked = json.dumps({"texts": texts, "split_sentences": "German"})
     refused(web, "/v1/translate", asked, 400, "split_sentences: German: not the code")
+    asked = {"texts": ["a . b . a\nb", "a" * 61], "split_sentences": True}
+    assert web.post("/v1/translate", json=asked).json()["field"] == "texts[1]"
     monkeypatch.setitem(sys.modules, "sentencex", None)
     asked = json.dumps({"texts": texts, "split_sentences": True})
     refused(web, "/v1/translate", asked, 501, "sentencex is not installed")
@@ -448,5 +450,6 @@ def test_marks_of_texts_of_several_sentences(tmp_path, monkeypatch):
         web = client(app)
         found = posted(web, "/v1/translate", texts=texts, split_sentences="en")["translations"]
         assert [one["text"] for one in found] == expected
-        asked = json.dumps({"texts": ["<b>" * 14], "split_sentences": "en"})
+        asked = json.dumps({"texts": ["a", "<b>" * 14], "split_sentences": "en"})
         refused(web, "/v1/translate", asked, 413, "40 characters")
+        assert web.post("/v1/translate", content=asked).json()["field"] == "texts[1]"
