@@ -80,7 +80,7 @@ def _file(path: str, site: str, config: MkDocsConfig) -> File:
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Show the version and its date in the foot of every page."""
+    """Show the version and its date in the footer of every page."""
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
     config.copyright = f"cgru {citation['version']}, {citation['date-released']}"
     return config

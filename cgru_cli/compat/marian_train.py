@@ -220,7 +220,7 @@ def settle(o: Fields) -> None:
 
 
 def settle_training(o: Fields) -> None:
-    """Remove any program's defaults without effect here, and name the models to keep."""
+    """Remove defaults that have no effect in cgru, and set which saved models to keep."""
     overwrite = o.take("overwrite")
     if o.program and not overwrite and o.values.get("keep") != "0":
         o.values.setdefault("keep", str(EVERY))

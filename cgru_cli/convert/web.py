@@ -123,9 +123,11 @@ def _description(loaded: LoadedModel) -> dict[str, Any]:
     """How the page reads text, searches and writes text."""
     path, s, languages = loaded.model.path, loaded.model.structure, loaded.languages
     if not (loaded.writes_text and loaded.reads_words):
-        raise CgruError(f"{path}: a {s.type}; the page translates text")
+        raise CgruError(f"{path}: type {s.type}; the page translates text")
     if loaded.right_left or loaded.source_reversed:
-        raise CgruError(f"{path}: reads or writes from the end of a sentence; the page does not")
+        raise CgruError(
+            f"{path}: the page supports no models that read or write from right to left"
+        )
     if len(loaded.sources) > 1:
         raise CgruError(f"{path}: source words have factors; the page reads plain text")
     plan = SearchPlan(TranslateOptions(model=(str(path),)), [loaded])

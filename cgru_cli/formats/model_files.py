@@ -52,7 +52,7 @@ class ModelFile:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[ModelFile]:
-    """The model at this path, whose arrays can be read inside.
+    """The model at this path; its arrays can be read inside the `with` block.
 
     Raises CgruError for anything else, and for a damaged configuration.
     """

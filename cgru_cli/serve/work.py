@@ -145,7 +145,7 @@ class Job:
 
     @property
     def characters(self) -> int:
-        """The number of characters to read; an empty line counts as some."""
+        """The number of characters to read, plus a constant for each line."""
         return _characters(self.asked)
 
     def done(self, outcome: Outcome) -> None:

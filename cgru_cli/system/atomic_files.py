@@ -198,7 +198,7 @@ def _kept(path: Path) -> Path | None:
 
 
 def _beside(path: Path) -> Path:
-    """A new hidden name in the same folder; its suffix shows that a kill left it."""
+    """A new hidden name in the same folder; its suffix marks what a killed process left."""
     return path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.tmp")
 
 

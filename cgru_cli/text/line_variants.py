@@ -101,7 +101,7 @@ def english_title_case(line: str) -> str:
 
 
 def with_typos(line: str, draw: random.Random) -> str:
-    """The line with a typo in some longer words, at least in one of them.
+    """The line with a typo in some of its longer words, at least in one.
 
     Two letters change places, or a letter is left out, doubled, or replaced by its neighbour on the
     keyboard; the first letter of a word stays.

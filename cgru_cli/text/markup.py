@@ -245,7 +245,7 @@ class _Placing:
         return runs
 
     def _source(self, element: Element) -> tuple[int, int]:
-        """The source words of an element; one at least if it has text."""
+        """The source words of an element; at least one if it has text."""
         first, last = self._words_before[element.start], self._words_before[element.end]
         return (first, last) if last > first or element.start == element.end else (last - 1, last)
 

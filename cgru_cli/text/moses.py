@@ -49,7 +49,7 @@ class PunctuationNormalizer:
 
 @dataclass(frozen=True)
 class CaseModel:
-    """The true case of words: each word's most frequent form inside sentences, and others."""
+    """The true case of words: each word's most frequent form inside sentences, and its others."""
 
     best: tuple[str, ...]
     known: tuple[str, ...]
@@ -72,7 +72,7 @@ class CaseModel:
 
 
 class Truecaser:
-    """Writes the words of tokenised lines in the case of a model; `undo` capitalises sentences."""
+    """Truecases the words of tokenised lines with a model; `undo` capitalises sentences."""
 
     def __init__(self, model: CaseModel):
         package = sacremoses()

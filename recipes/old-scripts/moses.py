@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Moses' scripts and those of subword-nmt, by sacremoses, sacreBLEU and the package subword-nmt.
+"""Moses' and subword-nmt's scripts, implemented with sacremoses, sacreBLEU and subword-nmt.
 
     moses.py FOLDER     writes FOLDER/moses-scripts, FOLDER/subword-nmt, ...: links to this program
 

@@ -1,4 +1,4 @@
-"""Marian's own dumps of its options: each is understood whole, and each option alone."""
+"""Marian's own dumps of its options: cgru reads every dump as a whole, and every option alone."""
 
 import subprocess
 import sys

@@ -368,9 +368,14 @@ def small(folder, structure, **settings):
 
 
 REFUSED = {
-    "lm": (typed(Type.LM), {}, {}, "a lm; the page translates text"),
-    "classifier": (typed(Type.CLASSIFIER), {}, {}, "a classifier; the page translates text"),
-    "right-left": (small_structure(), {"right_left": True}, {}, "reads or writes from the end"),
+    "lm": (typed(Type.LM), {}, {}, "type lm; the page translates text"),
+    "classifier": (typed(Type.CLASSIFIER), {}, {}, "type classifier; the page translates text"),
+    "right-left": (
+        small_structure(),
+        {"right_left": True},
+        {},
+        "that read or write from right to left",
+    ),
     "tokeniser": (small_structure(), {}, {"tokenize": True, "languages": ("en", "de")}, "Moses"),
     "copy": (small_structure(), {}, {"copy": ("number",)}, "placeholders (--copy)"),
 }

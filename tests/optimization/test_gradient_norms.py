@@ -96,7 +96,7 @@ def last_matrices(s):
 
 
 def expected_norms(s, arrays):
-    """For each state and sentence, norms (steps,) of d cost / d state; those of the last word."""
+    """Norms (steps,) of d cost / d state, by state and sentence; then for the last word's cost."""
     exact = ladder_oracle(s, arrays)
     exact.__class__ = Nudged
     everything, last_word = {}, {}

@@ -1,4 +1,4 @@
-"""The scorer's numbers are those of the equations for models of every shape.
+"""The scorer agrees with the equations for models of every shape.
 
 A shape is a type, a cell, an encoder, a depth and a normalisation; the weights are random. Both
 compute in float64, so that rounding hides no error.

@@ -62,7 +62,7 @@ def legacy_step(structure):
 
 
 def as_dialect(dialect, path, vocabularies, folder):
-    """The model's file, converted to the dialect if there is no reference case in it."""
+    """The model's file in the dialect: converted to DL4MT or nmtpy, otherwise `path`."""
     model = read_model.read(path)
     if dialect == "DL4MT":
         path = folder / "model.npz"

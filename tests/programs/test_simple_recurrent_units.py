@@ -1,4 +1,4 @@
-"""SRU and SSRU: models of Marian give its numbers, and are refused where they cannot be."""
+"""SRU and SSRU: cgru computes Marian's models as Marian does, or refuses them."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The server conforms to its OpenAPI document, as tested by schemathesis."""
+"""The server conforms to its OpenAPI document, which schemathesis tests."""
 
 import pytest
 from serving import serving

@@ -1,4 +1,4 @@
-"""Outcomes on their way from the thread that computes to the event loop."""
+"""Outcomes pass from the computing thread to the event loop."""
 
 import asyncio
 import threading

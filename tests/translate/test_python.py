@@ -287,7 +287,7 @@ def grown(folder, rounds):
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="counts memory on Linux only")
 def test_memory_comes_back(tmp_path):
-    """After two rounds the allocator's own growth still shows: graphs that stay are far larger."""
+    """The limit allows for the allocator's growth; graphs that are not freed far exceed it."""
     growth, size = grown(tmp_path, 2)
     assert growth < 2 * size
 
