@@ -77,10 +77,10 @@ def opened(path: Path) -> Iterator[ModelFile]:
                     f"{path}: an ONNX file of version {own.version}; this cgru reads version "
                     f"{VERSION}: install a newer one"
                 )
-            inside = {
-                name: StoredFile.of(f"{path}/{name}", base64.b64decode(content))
-                for name, content in own.files.items()
-            }
+            inside: dict[str, StoredFile] = {}
+            for name, content in own.files.items():
+                with parsing(f"{path}/{name}", "damaged"):
+                    inside[name] = StoredFile.of(f"{path}/{name}", base64.b64decode(content))
             settings.vocabularies = [inside.get(name, name) for name in settings.vocabularies]
             settings.preprocessing = inside.get(PREPROCESSING)
             yield ModelFile(path, "onnx", stored, settings, own)

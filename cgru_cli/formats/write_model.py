@@ -15,7 +15,7 @@ from ..errors import CgruError, UsageError, warn
 from ..parameters.names import INERT
 from ..parameters.parameter import MARIAN, Dialect
 from ..system.atomic_files import all_or_nothing, atomic_write, remove
-from ..system.structured_files import StoredFile, read_bytes
+from ..system.structured_files import LARGEST_CONFIGURATION, StoredFile, read_bytes
 from ..text.vocabulary import Vocabulary
 from . import (
     array_files,
@@ -33,6 +33,7 @@ from .tensorflow_checkpoint import write_checkpoint
 
 # Files beside a model that are read as its configuration.
 _CONFIGURATION = (".json", ".pkl", ".decoder.yml", ".amun.yml", ".yml", ".progress.json")
+LARGEST_INSIDE = LARGEST_CONFIGURATION * 2 // 3  # bytes, of --one-file
 
 
 def write(
@@ -95,6 +96,11 @@ def write(
         if prepared := contents.pop(Path(f"{path}{PREPROCESSING}"), None):
             files[PREPROCESSING] = prepared
         placements = {}
+        if (size := sum(map(len, files.values()))) > LARGEST_INSIDE:
+            raise CgruError(
+                f"--one-file: vocabularies and preprocessing take {size:,} bytes, and at most "
+                f"{LARGEST_INSIDE:,} fit; leave it out"
+            )
     inside = {name: base64.b64encode(content).decode() for name, content in files.items()}
     for suffix in marian_files:
         if suffix == ".amun.yml":

@@ -5,6 +5,7 @@ line that names the file.
 """
 
 import gzip
+import io
 import json
 import os
 import re
@@ -26,11 +27,8 @@ LONGEST_NUMBER = 40  # digits of a whole number
 
 def read_json(path: str | os.PathLike[str], largest: int = LARGEST_CONFIGURATION) -> dict:
     """A JSON file that holds an object. Raises CgruError naming the file and place of the error."""
-    if isinstance(path, StoredFile):
-        content = path.content
-    else:
-        with reading(path):
-            content = first_bytes(path, largest)
+    with reading(path):
+        content = first_bytes(path, largest)
     values = parse_json(content, f"{path}", largest)
     if not isinstance(values, dict):
         raise CgruError(f"{path}: a JSON object is expected")
@@ -174,11 +172,9 @@ def read_bytes(
     once: the file is not read again, so it may be a pipe. Raises CgruError for a missing or
     unreadable file, a folder, damaged compression, and more than `limit` bytes.
     """
-    if isinstance(path, StoredFile):
-        return path.content
     if os.path.isdir(path):
         raise CgruError(f"{path}: is a folder, not a file ({what} expected)")
-    if not os.path.exists(path):
+    if not (isinstance(path, StoredFile) or os.path.exists(path)):
         raise CgruError(f"{path}: {what} not found")
     with reading(path):
         data = first_bytes(path, limit, once=once)
@@ -202,9 +198,14 @@ def first_bytes(path: str | os.PathLike[str], limit: int, *, once: bool = False)
 
     Raises OSError, and gzip's errors: see `errors.reading`.
     """
-    if not once:
-        check_no_pipe(path)
-    with open(path, "rb") as file:
+    opened: io.BufferedReader[Any]
+    if isinstance(path, StoredFile):
+        opened = io.BufferedReader(io.BytesIO(path.content))
+    else:
+        if not once:
+            check_no_pipe(path)
+        opened = open(path, "rb")  # noqa: SIM115 - closed below
+    with opened as file:
         packed = file.peek(2)[:2] == b"\x1f\x8b"
         stream = gzip.GzipFile(fileobj=file) if packed else file
         blocks, size = [], 0  # not read(limit), which allocates as much memory

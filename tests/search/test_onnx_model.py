@@ -1,7 +1,9 @@
 """Models in ONNX files: commands compute them without TensorFlow, and read them back."""
 
+import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -13,6 +15,7 @@ from models import typed
 
 from cgru_cli import CgruError, PairScorer, Translator, UsageError, load_model, write_model
 from cgru_cli.convert.job import run
+from cgru_cli.formats import write_model as write_model_files
 from cgru_cli.formats.model import Model
 from cgru_cli.formats.read_model import read
 from cgru_cli.options.convert import ConvertOptions
@@ -204,6 +207,31 @@ def test_one_file_holds_everything_that_translation_needs(folder, tmp_path):
     assert (tmp_path / "back.npz.preprocess.json").read_bytes() == prepared
     with pytest.raises(UsageError, match="--one-file requires"):
         run(str(folder / "model.npz"), str(folder / "x.npz"), ConvertOptions(one_file=True))
+
+
+def test_a_compressed_vocabulary_inside_a_file(folder, tmp_path):
+    (tmp_path / "vocab.json.gz").write_bytes(gzip.compress((folder / "vocab.json").read_bytes()))
+    names = [str(tmp_path / "vocab.json.gz")] * 2
+    options = ConvertOptions(one_file=True, vocabularies=names)
+    run(str(folder / "model.npz"), str(tmp_path / "x.onnx"), options)
+    (tmp_path / "vocab.json.gz").unlink()
+    assert load_model(tmp_path / "x.onnx").target.size == 9
+
+
+def test_files_inside_a_file_that_are_too_large_or_damaged(folder, tmp_path, monkeypatch):
+    path = tmp_path / "x.onnx"
+    monkeypatch.setattr(write_model_files, "LARGEST_INSIDE", 50)
+    with pytest.raises(CgruError, match=r"--one-file: .* take 79 bytes, and at most 50 fit"):
+        run(str(folder / "model.npz"), str(path), ConvertOptions(one_file=True))
+    assert not path.exists()
+    monkeypatch.undo()
+    run(str(folder / "model.npz"), str(path), ConvertOptions(one_file=True))
+    graph = onnx.load(path)
+    (entry,) = (entry for entry in graph.metadata_props if entry.key == "cgru")
+    entry.value = re.sub(r'("vocab.json": ")[^"]*', r"\1AAAAA", entry.value)
+    onnx.save(graph, path)
+    with pytest.raises(CgruError, match=r"x\.onnx/vocab\.json: damaged"):
+        read(path)
 
 
 def test_options_that_onnx_runtime_lacks(folder):
