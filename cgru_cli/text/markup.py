@@ -46,6 +46,7 @@ _PATTERNS = {
     ),
 }
 _SPECIAL = re.compile(r"&(?=#?\w+;)|<(?=[A-Za-z/!?])")  # would be an entity or a tag in Markdown
+DEEPEST = 200  # marks inside each other; others stand alone or are text
 _GLUE, _SPACE = "\0", "\1"  # no space on this side, one space on that side
 _GLUED, _SPACED = re.compile("[ \1]*\0[ \0\1]*"), re.compile(" *\1[ \1]*")
 
@@ -72,6 +73,7 @@ class Markup:
         self._form, self._line = form, re.sub(f"[{_GLUE}{_SPACE}]", "", line)
         self._matches = list(_PATTERNS[form].finditer(self._line))
         self._copies_code = copies_code
+        self._opened: set[int] = set()  # the numbers of opening matches
         self._closing, self._literal = self._paired()
         self.plain = ""
         self.root = self._tree()
@@ -121,7 +123,8 @@ class Markup:
                         tags.pop()
                     elif len(opened) > place:
                         literal.add(one)
-            elif opens:
+            elif opens and len(opened) < DEEPEST:
+                self._opened.add(number)
                 mine.append(len(opened))
                 if is_tag:
                     tags.append(len(opened))
@@ -173,7 +176,7 @@ class Markup:
                 self.plain += html.unescape(inside) if found["code"] else inside
                 one.end, one.verbatim = len(self.plain), match[0]
                 stack[-1].inner.append(one)
-            elif self._opens(number, match):
+            elif number in self._opened:
                 one.closed_by = self._closing.get(number)
                 one.closing = f"</{found['name']}>"
                 if one.closed_by is not None:
@@ -188,9 +191,6 @@ class Markup:
         for one in stack:
             one.end = len(self.plain)
         return stack[0]
-
-    def _opens(self, number: int, match: re.Match[str]) -> bool:
-        return number in self._closing or self._role(match, match.groupdict())[1]
 
 
 class _Placing:

@@ -153,3 +153,12 @@ def test_pairing_marks_takes_linear_time(line, monkeypatch):
         Markup(line * times, "markdown")
         counts.append(Counted.count)
     assert 0 < counts[1] <= 2.2 * counts[0]
+
+
+@pytest.mark.parametrize("form", ["html", "markdown"])
+@pytest.mark.parametrize("line", ["<b>" * 2000 + "a", "<b>" * 1500 + "a" + "</b>" * 1500])
+def test_marks_may_be_nested_deeply(line, form):
+    markup = Markup(line, form)
+    before = {place: min(place, 1) for place in markup.borders()}
+    placed = markup.placed(np.ones((1, 2)), before, lambda count: "A"[:count])
+    assert placed.count("<b>") == line.count("<b>") and "A" in placed
