@@ -315,7 +315,7 @@ def _asks_for(module: str, name: str) -> _Refused:
 def as_pickle(value: Any) -> bytes:
     """A protocol 0 pickle of plain values in which text is Python 2's `str`, in UTF-8.
 
-    Python 3's own pickles give Python 2 `unicode`, which DL4MT's byte strings do not equal.
+    Python 3's own pickles give Python 2 `unicode`, which differs from DL4MT's byte strings.
     """
     return _pickled(value) + b"."
 

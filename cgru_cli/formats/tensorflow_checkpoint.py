@@ -87,7 +87,7 @@ def _stored(prefix: Path, name: str, entry: _Fields, files: list[Path]) -> Store
     dtype = np.dtype(_TYPES.get(kind, object))
     fits = len(shape) <= _MOST_AXES and max(shape, default=0) <= size
     if not fits or (kind in _TYPES and math.prod(shape) * dtype.itemsize != size):
-        raise ValueError(f"{size} bytes of it are stored, which shape {shape[:9]} does not fit")
+        raise ValueError(f"{size} bytes are stored, which do not fit shape {shape[:9]}")
 
     def read() -> np.ndarray:
         if kind not in _TYPES:

@@ -114,7 +114,7 @@ class ModelOptions(ConfiguredOptions):
         of each direction (last), their mean or maximum, or attention with a learned query""")
     crf: bool = MODEL("""
         --crf: let a tagger's tags depend on their neighbours: a linear-chain CRF (conditional
-        random field), trained on and searched exactly""")
+        random field), with exact training and search""")
     dim_emb: int = MODEL.whole(
         1, 65536, default=512, by_data="128, 256 or 512, or half of --dim-rnn"
     )("""

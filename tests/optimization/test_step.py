@@ -29,7 +29,7 @@ def close(arrays, expected, rtol=1e-5, atol=1e-6):
 
 @pytest.mark.parametrize(("clip", "decay"), [(0.0, 0.0), (0.0, 0.05), (0.7, 0.05), (1e3, 0.0)])
 def test_an_sgd_update_by_numpy(clip, decay):
-    """The gradient is averaged, gets that of decay * |w|^2, is clipped, and applied."""
+    """The step averages the gradient, adds that of decay * |w|^2, clips the sum and applies it."""
     ((cost, gradients),) = random_script(1)
     step = Scripted(clip_norm=clip, decay_c=decay)
     outcome = step.follow((cost, gradients), divisor=4.0, rate=0.3)

@@ -1,4 +1,4 @@
-"""Reading a request within limits, and giving up its answer."""
+"""The server limits the requests that it reads, and abandons answers that nobody reads."""
 
 import asyncio
 import types

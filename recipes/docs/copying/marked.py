@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Marks in translations beside those of the reference: python marked.py SOURCE REFERENCE OUTPUT
+"""Compare marks in translations with the reference: python marked.py SOURCE REFERENCE OUTPUT
 
 Of the lines of marked-up Markdown, it prints the share whose translation is well-formed with the
 source's marks, the share whose marks are the reference's, and the share whose words inside each
