@@ -28,6 +28,13 @@ class Examples:
         yield from [EXAMPLE] * (100 - start)
 
 
+class Pairs:
+    """A corpus of 200 pairs in each epoch."""
+
+    def of_epoch(self, number):
+        return range(200)
+
+
 class Alone:
     """A single process."""
 
@@ -83,7 +90,7 @@ def run(tmp_path):
             validator=Validator() if validation else None,
             course=course,
             patience=Patience(plan.metrics, asked),
-            reporter=Reporter(log, SimpleNamespace(plan=plan, corpus=range(200), folder=None)),
+            reporter=Reporter(log, SimpleNamespace(plan=plan, corpus=Pairs(), folder=None)),
             saving=SimpleNamespace(
                 save=save, write=lambda path: None, folder=RunFolder(tmp_path / "m.npz")
             ),

@@ -117,7 +117,7 @@ def test_standard_input_needs_named_vocabularies(tmp_path, monkeypatch):
     os.close(write)
     monkeypatch.setattr(tab_separated, "_read", lambda: os.read(read, 100))
     options = TrainOptions(train_sets=("stdin",), tsv=True, compat="marian")
-    refused = pytest.raises(UsageError, match=r"^standard input: no vocabulary")
+    refused = pytest.raises(UsageError, match=r"^standard input has no vocabularies beside it")
     with tab_separated.with_standard_input(options) as copied, refused:
         Texts.of(copied, None)
     os.close(read)
