@@ -49,7 +49,7 @@ def asked(*messages, seconds, timeout):
     """The answer to a request that takes some seconds, and whether its computation ended."""
     ended = []
 
-    async def compute(*_):
+    async def compute(*_, **__):
         try:
             await asyncio.sleep(seconds)
             ended.append(True)

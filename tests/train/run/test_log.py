@@ -82,7 +82,7 @@ def test_a_crash_neither_repeats_nor_contradicts(paths, resumed, cut):
     line = f"Resuming after update {resumed}" if resumed else "Training begins again"
     said = line in paths[0].read_text()
     assert said
-    assert ("records)" in paths[0].read_text()) is (resumed < 40)
+    assert ("records removed)" in paths[0].read_text()) is (resumed < 40)
 
 
 def test_damaged_records_are_dropped(paths):
@@ -91,7 +91,7 @@ def test_damaged_records_are_dropped(paths):
     with TrainingLog(*paths, resumed=9):
         pass
     assert paths[1].read_bytes() == lines[0] + lines[4]
-    assert "(4 records)" in paths[0].read_text()
+    assert "(4 records removed)" in paths[0].read_text()
 
 
 def test_records_of_the_last_update_that_were_made_after_its_save_are_dropped(paths):
@@ -100,7 +100,7 @@ def test_records_of_the_last_update_that_were_made_after_its_save_are_dropped(pa
     with TrainingLog(*paths, resumed=5, is_before=lambda record: record["type"] == "train"):
         pass
     assert paths[1].read_bytes() == lines[0]
-    assert "(1 records)" in paths[0].read_text()
+    assert "(1 records removed)" in paths[0].read_text()
 
 
 def test_a_line_that_was_cut_off_is_ended(paths):
