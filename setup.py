@@ -84,7 +84,6 @@ setup(
             "slipcover",
             "hypothesis",
             "jsonschema>=4",
-            "schemathesis>=4",
             "selenium",
             *SERVE,
             *DOCUMENTS,

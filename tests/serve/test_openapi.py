@@ -1,4 +1,4 @@
-"""The server conforms to its OpenAPI document, which schemathesis tests."""
+"""The server conforms to its OpenAPI document, which schemathesis tests where it is installed."""
 
 import pytest
 from serving import serving
