@@ -46,12 +46,15 @@ def stop_cleanly() -> Iterator[None]:
 
     So `finally` blocks run and files are closed (exit code 130 or 143). A second signal of the
     same kind ends the process at once, and so does the first one while modules are being imported:
-    an exception would interrupt third-party code anywhere, and none of our work has begun. Nothing
-    changes outside the main thread.
+    an exception would interrupt third-party code anywhere, and none of our work has begun. An error
+    that ends the block after the signal counts as Stopped: TensorFlow turns what is raised inside
+    some of its calls into a TypeError of its own. Nothing changes outside the main thread.
     """
+    received: list[int] = []
 
     def stop(signum: int, frame: FrameType | None) -> None:
         signal.signal(signum, signal.SIG_DFL)
+        received.append(signum)
         frames = (frame.f_code.co_filename for frame, _ in traceback.walk_stack(frame))
         if any(name.startswith("<frozen importlib") for name in frames):
             for stream in (sys.stdout, sys.stderr):
@@ -61,7 +64,12 @@ def stop_cleanly() -> Iterator[None]:
         raise Stopped(signum)
 
     with _handled_by(stop):
-        yield
+        try:
+            yield
+        except Exception:
+            if received:
+                raise Stopped(received[0]) from None
+            raise
 
 
 def interruptible(work: Callable[[], Result]) -> Result:

@@ -29,6 +29,19 @@ def test_stop_at_once(signum):
 
 
 @BOTH
+def test_an_error_made_of_the_signal_counts_as_the_signal(signum):
+    """TensorFlow, and much C++ code, replaces an exception that crosses it."""
+    with pytest.raises(Stopped) as stopped, stop_cleanly():
+        try:
+            os.kill(os.getpid(), signum)
+        except Stopped as error:
+            raise TypeError("Binding inputs to tf.function failed") from error
+    assert stopped.value.code == 128 + signum
+    with pytest.raises(TypeError), stop_cleanly():
+        raise TypeError("without a signal")
+
+
+@BOTH
 def test_recorded(signum):
     with pytest.raises(Stopped) as stopped, stop_cleanly():
         outside = signal.getsignal(signum)
