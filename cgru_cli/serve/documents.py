@@ -29,6 +29,8 @@ from .work import Kind, Line
 
 MOST_SEGMENTS = 10_000
 KEPT = 600  # seconds for which a finished document can be fetched
+MOST_UNFINISHED = 8  # documents of a client in translation, which are held in memory
+MOST_KEPT = 1000  # documents of all clients, finished or not
 _AT_ONCE = 100  # lines of a document in the queue
 _PAUSE = 1.0  # seconds until lines are sent again to a full queue
 _PATH = "/v1/documents"
@@ -40,11 +42,17 @@ class _Job:
 
     name: str
     media_type: str
+    account: str
     task: asyncio.Task[None] | None = None
     done: int = 0
     lines: int = 0
     file: Path | None = None
     problem: Refusal | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether there is a file, or a reason why there is none."""
+        return self.file is not None or self.problem is not None
 
 
 class Documents:
@@ -62,6 +70,7 @@ class Documents:
         if not service.ready:
             raise Refusal("loading", headers={"Retry-After": "5"})
         client = client_of(request)
+        self._check_number(client.account)
         service.rate_limit.check(client.account)
         service.rate_limit.count(client.account, 1)  # reading a document takes time, too
         largest = service.options.max_document * 1024
@@ -73,10 +82,11 @@ class Documents:
         if len(document.segments) > MOST_SEGMENTS:
             count = f"{len(document.segments)} paragraphs"
             raise Refusal("too_large", f"{name}: {count}; this server takes {MOST_SEGMENTS}")
+        self._check_number(client.account)  # others may have begun while this one was read
         # marks are placed by the attention
         kind = service.searching(model, SearchOptions(alignment=document.form is not None))
         number = secrets.token_urlsafe(16)
-        job = self._jobs[number] = _Job(name, document.media_type)
+        job = self._jobs[number] = _Job(name, document.media_type, client.account)
         job.task = asyncio.create_task(self._translate(number, job, document, client, kind))
         address = f"{_PATH}/{number}"
         return encoded(self._progress(job, address), 202, {"Location": address})
@@ -98,6 +108,17 @@ class Documents:
             return encoded(self._progress(job, request.url.path), 202, {"Retry-After": "1"})
         headers = {"Content-Disposition": "attachment"}  # a browser must not show it as a page
         return FileResponse(job.file, headers=headers, media_type=job.media_type)
+
+    def _check_number(self, account: str) -> None:
+        """Raise Refusal if there are too many documents, of this account or of all."""
+        wait = {"Retry-After": "5"}
+        own = sum(job.account == account and not job.ended for job in self._jobs.values())
+        if own >= MOST_UNFINISHED:
+            message = f"{own} documents of this client are in translation; try again later"
+            raise Refusal("rate_limited", message, wait)
+        if len(self._jobs) >= MOST_KEPT:
+            message = f"this server keeps at most {MOST_KEPT} documents; try again later"
+            raise Refusal("queue_full", message, wait)
 
     def _job(self, request: Request) -> _Job:
         job = self._jobs.get(request.path_params["number"])

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import re
 import sys
 import threading
@@ -163,6 +164,32 @@ def test_a_document_counts_as_a_line_even_if_it_has_none(models):
             assert web.post("/v1/documents?name=a.pdf", content=b"%PDF").status_code == status
 
 
+def test_the_number_of_documents_is_limited(models, monkeypatch):
+    monkeypatch.setattr(documents, "MOST_UNFINISHED", 2)
+    monkeypatch.setattr(documents, "MOST_KEPT", 3)
+    with opened(models) as web:
+        post = functools.partial(web.post, "/v1/documents", params={"name": "a.txt"})
+        with monkeypatch.context() as held:
+            go = threading.Event()
+            held.setattr(documents, "_write_file", lambda *_: go.wait())
+            waiting = [started(web, b"a b\n", "a.txt") for _ in range(2)]
+            answer = post(content=b"a b\n")
+            assert answer.status_code == 429 and answer.json()["code"] == "rate_limited"
+            assert answer.json()["detail"].startswith("2 documents of this client")
+            assert web.delete(waiting[0]).status_code == 204  # makes room
+            started(web, b"a b\n", "a.txt")
+            go.set()
+        for _ in range(600):
+            answer = post(content=b"a b\n")
+            if answer.status_code == 503:
+                break
+            assert answer.status_code in (202, 429)
+            time.sleep(0.05)
+        assert answer.json()["code"] == "queue_full"
+        assert answer.json()["detail"].startswith("this server keeps at most 3 documents")
+        assert answer.headers["retry-after"] == "5"
+
+
 def test_a_missing_package_is_no_fault_of_the_document(running, monkeypatch):
     monkeypatch.setitem(sys.modules, "markdown_it", None)
     answer = running.post("/v1/documents?name=a.md", content=b"a")
@@ -174,7 +201,8 @@ def test_a_missing_package_is_no_fault_of_the_document(running, monkeypatch):
 
 def test_asking_again_for_a_failed_document_keeps_nothing():
     served = documents.Documents(None)
-    job = served._jobs["a"] = documents._Job("a.md", "text/plain", problem=Refusal("too_large"))
+    job = documents._Job("a.md", "text/plain", "", problem=Refusal("too_large"))
+    served._jobs["a"] = job
     lengths = []
     for _ in range(2):
         with pytest.raises(Refusal) as raised:
