@@ -6,7 +6,7 @@ from msgspec.json import schema_components
 
 from .. import __version__
 from . import messages as m
-from .admission import WITHOUT_PASSWORD
+from .admission import KEYED, WITHOUT_PASSWORD
 from .problems import CODES, ErrorAnswer, Problem
 
 Schema = dict[str, Any]
@@ -92,6 +92,8 @@ def description(*, protected: bool) -> Schema:
             operation["requestBody"] = {"required": True} | content(asked)
         if path in WITHOUT_PASSWORD:
             operation["security"] = []
+        elif path == KEYED:  # the password may be its field `api_key`
+            operation["security"] = [{}, {"password": []}]
         if path in _PARAMETERS:
             operation["parameters"] = _PARAMETERS[path]
         paths.setdefault(path, {})[method] = operation

@@ -90,6 +90,10 @@ def test_the_password_may_be_the_api_key(models):
             assert answer.status_code == 401 and "is wrong" in answer.json()["error"]
         nested = web.post("/v1/translate", json={"texts": ["a"], "api_key": "correct horse"})
         assert nested.status_code == 401
+        headers = {"Authorization": "Bearer correct horse"}
+        paths = web.get("/openapi.json", headers=headers).json()["paths"]
+        assert paths["/translate"]["post"]["security"] == [{}, {"password": []}]
+        assert "security" not in paths["/v1/translate"]["post"]  # that of the whole API
 
 
 def test_a_form_with_too_long_a_number(models):
