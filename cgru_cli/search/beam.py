@@ -1,7 +1,7 @@
 """The beam search of Nematus-Theano, DL4MT, amun and Marian.
 
-The beam holds k hypotheses, and shrinks by one whenever one is finished. Totals are divided by a
-power of the length at the end.
+The beam holds k hypotheses and loses a place whenever a hypothesis is finished. At the end, totals
+are divided by a power of the length.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class _Sentences(NamedTuple):
     """The sentences of a search, B of them so far, in the order of the input."""
 
     length: np.ndarray  # (B,) int: words of the source, with EOS
-    limit: np.ndarray  # (B,) int: the most words that a translation may have
+    limit: np.ndarray  # (B,) int: the maximum length of the translation
     capacity: np.ndarray  # (B,) int: the beam size minus the finished hypotheses
-    first: np.ndarray  # (B,) int: step of the history that the sentence began at
+    first: np.ndarray  # (B,) int: the step of the history at which the sentence began
 
 
 class BeamSearch:
-    """A beam search of sentences that may join and leave it at any step.
+    """A beam search that sentences may join and leave at any step.
 
     Sentences are numbered in the order in which they join. The settings may ask for samples instead
     of the best hypotheses. A channel ranking replaces the ranking by log-probability.
@@ -49,7 +49,7 @@ class BeamSearch:
         self.lattice: Lattice | None = None
         self.rows = Rows.begin(0)
         self.sentences = _Sentences(*[np.zeros(0, int)] * 4)
-        self.results: list[list[SearchResult]] = []  # of each sentence
+        self.results: list[list[SearchResult]] = []  # by sentence
         self._refill = 0  # live hypotheses at which the next batch joins
 
     def has_room(self) -> bool:
@@ -81,8 +81,7 @@ class BeamSearch:
     def step(self) -> list[tuple[int, list[SearchResult]]]:
         """Extend the hypotheses by one word.
 
-        Returns the sentences that this step finishes: their numbers, and their results, the best
-        first.
+        Returns the number and the results, best first, of each sentence that this step finishes.
         """
         before = np.unique(self.rows.sentence)
         self._extend()
@@ -106,7 +105,7 @@ class BeamSearch:
         rows, sentences = self.rows, self.sentences
         assert self.lattice  # noqa: S101 - for types: there are rows
 
-        # 1. Expand each row by its most probable words, and by words that constraints ask for.
+        # 1. Expand each row by its most probable words, and by words that constraints require.
         steps = self.history.count - sentences.first[rows.sentence]
         asked = self.tracker.asked(rows.sentence, steps)
         expansion = expand(self.lattice, rows, self.ranking.count, self.settings, asked)
@@ -134,7 +133,7 @@ class BeamSearch:
             self.results[number].append(self.ranking.result(row, result))
         np.subtract.at(sentences.capacity, rows.sentence[done], 1)
 
-        # 5. The others stay unless the best translation of their sentence is decided.
+        # 5. Other hypotheses stay unless the best translation of their sentence is decided.
         if self.settings.best_only:
             done |= self._decided()
         self._take(~done)
@@ -172,12 +171,12 @@ def shrinking_beam(
     *,
     ranking: LogProbability | None = None,
 ) -> Iterator[tuple[int, list[SearchResult]]]:
-    """Best-first lists of at most k translations for each sentence, as soon as they are ready.
+    """Translate batches, and yield at most k translations of each sentence as soon as it is done.
 
-    Yields a sentence's number, counted over all batches, and its list. The next batch joins while
-    the last sentences of the previous one are still extended: a step with few rows takes nearly as
-    long as one with many. Hypotheses that reach the limit are returned unfinished. ranking: a noisy
-    channel, which replaces the ranking by log-probability.
+    Yields a sentence's number, counted over all batches, and its translations, best first. The next
+    batch joins while the last sentences of the previous batch are still extended, because a step
+    with few rows takes nearly as long as a step with many. Hypotheses that reach the length limit
+    are returned unfinished. ranking: replaces the ranking by log-probability.
     """
     search = BeamSearch(settings, ranking)
     waiting = iter(batches)
@@ -190,16 +189,16 @@ def shrinking_beam(
 
 
 def max_tokens_of(workspace: int, beam_size: int, structures: Iterable[Structure]) -> int:
-    """The maximum number of padded source words in a batch, by the workspace (MiB); at least 1."""
+    """The number of padded source words, at least 1, that the workspace (MiB) has memory for."""
     return max(1, int(workspace / mebibytes_of_word(beam_size, structures)))
 
 
 def mebibytes_of_word(beam_size: int, structures: Iterable[Structure]) -> float:
-    """The memory that a source word takes in a search, in MiB.
+    """The memory that a search needs for each source word, in MiB.
 
-    A word takes its annotation's products and, once per hypothesis, the attention's hidden layer; a
-    hypothesis takes the vocabulary's logits (twice, for the softmax) and its states. Sentences
-    count as ten words or more. Part of a batch may remain when the next one joins.
+    A word needs its annotation's products and, once per hypothesis, the attention's hidden layer; a
+    hypothesis needs the vocabulary's logits (twice, for the softmax) and its states. Sentences
+    count as ten words or more. Part of a batch may remain when the next batch joins.
     """
     per_token = 0.0
     for s in structures:

@@ -26,10 +26,9 @@ Computed: TypeAlias = "Network | OnnxModel"
 
 
 def take_over(model: Model, precision: str = "float32", threads: int | None = None) -> Computed:
-    """Convert a model for search and scoring; the arrays are removed from the model.
+    """Convert a model for search and scoring; this removes the arrays from the model.
 
-    threads: the number for ONNX Runtime, all processors if None. Raises CgruError if a package is
-    missing.
+    threads: for ONNX Runtime; None uses all processors. Raises CgruError if a package is missing.
     """
     if model.runtime == "tensorflow":
         from ..network import network
@@ -51,7 +50,7 @@ def take_over(model: Model, precision: str = "float32", threads: int | None = No
 
 
 def stepper(models: Sequence[Computed], weights: Sequence[float]) -> Stepper:
-    """The ensemble that a search steps; its models share the target vocabulary."""
+    """The ensemble that a search runs; its models must share the target vocabulary."""
     networks = [model for model in models if not isinstance(model, OnnxModel)]
     if networks:
         from .ensemble import Ensemble
@@ -80,7 +79,7 @@ class Members:
     def __call__(
         self, sources: Sequence[tuple[np.ndarray, np.ndarray]], words: Sequence[int]
     ) -> list[Scores]:
-        """Scores of one line's T words, EOS among them if it is finished: (T,) and (T,S) each.
+        """Score one line's T words, including EOS if it is finished: (T,) and (T,S) for each model.
 
         sources: ids (1,S,F) and mask (1,S), as each model reads the line.
         """

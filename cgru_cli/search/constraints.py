@@ -1,4 +1,4 @@
-"""The phrases that a translation must contain, and phrases that it must not contain.
+"""Phrases that a translation must contain, or must not contain.
 
 A translation contains a phrase if the phrase's words occur in it consecutively; phrases may
 overlap. A requirement may list several phrases, such as inflections, any of which satisfies it.
@@ -33,7 +33,7 @@ class Required:
             for some in requirements
         ]
         distinct = {frozenset(some): dict.fromkeys(some) for some in shortest}.values()
-        # a requirement that another one implies needs no automata
+        # a requirement that another requirement implies needs no automata
         kept = [
             tuple(some)
             for some in distinct
@@ -46,7 +46,7 @@ class Required:
         self._borders = tuple(map(_borders, self.phrases))
         self.start = (0,) * len(self.phrases)
         self.words = frozenset(word for phrase in self.phrases for word in phrase)
-        self.most = sum(max(self._lengths[group]) for group in self._groups)  # when complete
+        self.most = sum(max(self._lengths[group]) for group in self._groups)  # `met`, at most
 
     def spent(self, state: tuple[int, ...]) -> list[int]:
         """The words of `once` that the translation contains."""
@@ -84,8 +84,8 @@ class Required:
     def missing(self, state: tuple[int, ...]) -> int:
         """The number of words, without EOS, that suffice to complete a translation.
 
-        It is the total length of the shortest missing phrases, minus the words of a phrase that has
-        begun; overlapping phrases may need fewer.
+        The number is the total length of the shortest missing phrases, minus the words of a phrase
+        that has begun; overlapping phrases may need fewer.
         """
         total = begun = 0
         for group in self._groups:
@@ -123,7 +123,7 @@ def _borders(phrase: Phrase) -> list[int]:
 
 
 def _place_after(phrase: Phrase, borders: Sequence[int], place: int, word: int) -> int:
-    """How many of the phrase's first words end the translation after another word."""
+    """The number of the phrase's first words that end the translation after another word."""
     if place == len(phrase):
         return place
     while place and phrase[place] != word:

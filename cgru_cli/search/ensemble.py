@@ -40,7 +40,7 @@ class Ensemble(Stepper):
         self.weights = [float(weight) for weight in weights]
         self.vocabulary = models[0].structure.target_vocabulary
         self._begin = [_beginning(model) for model in self.models]
-        # steps accept the results of the beginnings, with any number of rows
+        # steps accept the states and memories of `_begin`, with any number of rows
         begun = [_any_rows(begin.structured_outputs) for begin in self._begin]
         states, memories = [state for state, _ in begun], [memory for _, memory in begun]
         rows = tf.TensorSpec([None], tf.int32)
@@ -139,7 +139,7 @@ class Ensemble(Stepper):
         return self._weighted(own), tf.stack(own, axis=-1), states, alignments
 
     def asked(self, states, memories, parents, previous, count, asked, banned, columns=None):
-        """As `best`, followed by the words at the requested indices, (R,X).
+        """Like `best`, followed by the words at the requested indices, (R,X).
 
         banned: (N,2) pairs of a row and an index, which get the score -inf.
         """
@@ -169,7 +169,7 @@ class Ensemble(Stepper):
         return [list(part) for part in zip(*results, strict=True)]
 
     def _log_probs(self, logits: list[tf.Tensor]) -> list[tf.Tensor]:
-        """Each model's log-probabilities, (R,V); a CRF's scores stay as they are, see `crf`."""
+        """Each model's log-probabilities, (R,V); a CRF's scores are left unchanged."""
         return [
             part if model.structure.crf else tf.nn.log_softmax(part)
             for model, part in zip(self.models, logits, strict=True)
@@ -182,7 +182,7 @@ class Ensemble(Stepper):
 
 
 class Compiled:
-    """A function of nested tensors, compiled at its first call, for one signature."""
+    """A function of nested tensors, compiled for one signature at its first call."""
 
     def __init__(self, function: Callable[..., Any], *signature: Any):
         self._function, self._signature = function, signature
@@ -210,14 +210,14 @@ def _beginning(model: Network | RecurrentModel) -> tf.types.experimental.Concret
 
 
 def _any_rows(nest: Any) -> Any:
-    """Specifications with any number of rows, because it changes during a search."""
+    """Specifications without the number of rows, which changes during a search."""
     return tf.nest.map_structure(
         lambda spec: tf.TensorSpec([None, *spec.shape[1:]], spec.dtype), nest
     )
 
 
 def _any_columns(x: tf.Tensor) -> tf.TensorSpec:
-    """The specification of an output-layer array (..,N) with any N and any number of sets."""
+    """The specification of an output-layer array (..,N) for any N and any number of sets."""
     sizes = [None if x.dtype == tf.bool else size for size in x.shape[:-1]]
     return tf.TensorSpec([*sizes, None], x.dtype)
 

@@ -1,6 +1,6 @@
 """The parts shared by all searches: the live hypotheses, one step, and the results.
 
-A row is a live hypothesis, which is still extended. All scores are natural logarithms; EOS
+A row is a live hypothesis: the search still extends it. All scores are natural logarithms; EOS
 (id 0) counts as a word. Letters: B sentences, R rows, N candidate words of a row, M models, S
 source words, T words of a hypothesis.
 """
@@ -29,7 +29,7 @@ class SearchBatch(NamedTuple):
     limits: Sequence[int]  # the maximum length of each translation, including EOS
     prefixes: Sequence[Sequence[int]] = ()  # the first words of each translation; () for none
     constraints: Sequence[Constraints | None] = ()  # of each translation; () for none
-    lines: Sequence[int] = ()  # line numbers in the input, from which samples are seeded
+    lines: Sequence[int] = ()  # line numbers in the input, which seed samples
 
 
 class Rows(NamedTuple):
@@ -43,18 +43,18 @@ class Rows(NamedTuple):
 
     @classmethod
     def begin(cls, sentences: int, first_sentence: int = 0, first_parent: int = 0) -> Rows:
-        """A row for each new sentence, before its first word; sentence numbers begin at `first`."""
+        """A row for each new sentence, before its first word; numbers begin at `first_sentence`."""
         numbers = np.arange(sentences, dtype=np.int32)
         return cls(
             numbers + first_sentence,
             numbers + first_parent,
-            numbers,  # results end at the first word
+            numbers,  # never followed: results end at the first word
             np.full_like(numbers, START),
             np.zeros(sentences, np.float32),
         )
 
     def take(self, index: np.ndarray) -> Rows:
-        """The rows at an index (R',)."""
+        """The rows at these indices, (R',)."""
         return Rows(*(field[index] for field in self))
 
     def totals(self, expansion: Expansion) -> np.ndarray:
@@ -62,7 +62,7 @@ class Rows(NamedTuple):
         return self.score[:, None] + expansion.log_probs
 
     def followed_by(self, others: Rows) -> Rows:
-        """These rows, followed by those of later sentences."""
+        """These rows, followed by the rows of later sentences."""
         return Rows(*map(np.append, self, others))
 
 
@@ -93,7 +93,7 @@ def expand(
             mixed = np.where(words == forced, np.logaddexp(mixed, np.log(bias)), mixed)
             log_probs = np.where(forced >= 0, mixed, log_probs).astype(np.float32)
             banned &= words != forced
-        if count is not None:  # a requested word that is among the best counts only there
+        if count is not None:  # count a requested word only once if it is among the best
             for column in range(words.shape[1] - asked.words.shape[1], words.shape[1]):
                 again = words[:, :column] == words[:, column, None]
                 banned[:, column] |= again.any(axis=1)
@@ -101,7 +101,7 @@ def expand(
 
 
 class SearchResult(NamedTuple):
-    """One translation; T words, EOS among them if it is finished."""
+    """One translation: T words, including EOS if it is finished."""
 
     words: np.ndarray  # (T,) int32
     finished: bool
@@ -117,7 +117,7 @@ class SearchResult(NamedTuple):
 class _Step(NamedTuple):
     """One time step of the search: R rows, chosen among the extensions of R' rows."""
 
-    parents: np.ndarray  # (R,) row of the step before that each continues
+    parents: np.ndarray  # (R,) row of the previous step that each continues
     words: np.ndarray  # (R,)
     log_probs: np.ndarray  # (R,)
     model_log_probs: np.ndarray  # (R,M)
@@ -126,7 +126,7 @@ class _Step(NamedTuple):
 
 @dataclass
 class History:
-    """The steps of a search, from which a hypothesis is read back."""
+    """The steps of a search, from which `result` reads hypotheses back."""
 
     settings: SearchSettings
     steps: dict[int, _Step] = field(default_factory=dict)
@@ -135,7 +135,7 @@ class History:
     def extend(
         self, rows: Rows, expansion: Expansion, parents: np.ndarray, places: np.ndarray
     ) -> Rows:
-        """The rows after a step; each extends a parent (R,) by the word at an index (R,)."""
+        """Add a step and return its rows, which extend parents (R,) by the words at places (R,)."""
         words, log_probs = expansion.words[parents, places], expansion.log_probs[parents, places]
         own = expansion.model_log_probs[parents, places]
         alignment = None if expansion.alignment is None else expansion.alignment[parents]
@@ -189,9 +189,9 @@ def best_extensions(
     """The best `capacity` extensions of each live sentence: rows (by sentence) and indices.
 
     totals: (R,N), the totals by which extensions are ranked, -inf for forbidden words; capacity:
-    (B,) int, for every sentence.
+    (B,) int, the places of each sentence.
 
-    The best k of a sentence are among the best k of each of its rows, so only those are considered.
+    The best k of a sentence are among the best k of each of its rows, so the others are skipped.
     Ties go to the earlier row, then to the more probable word.
     """
     count = totals.shape[1]

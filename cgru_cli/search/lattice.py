@@ -38,7 +38,7 @@ class Stepped(NamedTuple):
     log_probs: np.ndarray  # (R,N) float32: weighted sum over the models
     model_log_probs: np.ndarray  # (R,N,M) float32
     states: list[Any]  # of each model
-    alignments: list[np.ndarray]  # (R,S) float32, of each model with attention
+    alignments: list[np.ndarray]  # (R,S) float32, for each model with attention
 
 
 class Expansion(NamedTuple):
@@ -71,17 +71,17 @@ class Lattice:
         """
         self._stepper, self._narrow = stepper, None
         self._states, self._memories = states, memories
-        self._lengths = lengths  # of the memories' rows
+        self._lengths = lengths  # of each source, by row of the memories
         self._sentences = lengths.shape[1]
         if len(words):
             sets = np.arange(self._sentences) % len(words)
             self._narrow = OutputWords.of(words, sets, stepper.columns)
         self._row_of = np.arange(self._sentences)  # sentence -> row of the memory
-        self.rows = self._sentences  # of the last step
+        self.rows = self._sentences  # number of rows in the last step
         self._live = self._row_of  # sentences of the last step
 
     def join(self, other: Lattice) -> Lattice:
-        """Join two searches; the other's sentences and rows follow these."""
+        """Join two searches; the other's sentences and rows come last."""
         self._states, self._memories = self._stepper.append(
             (self._states, self._memories), (other._states, other._memories)
         )
@@ -145,9 +145,9 @@ class Lattice:
         return Expansion(words, log_probs, stepped.model_log_probs, alignment)
 
     def _compact(self, sentences: np.ndarray) -> None:
-        """Drop finished sentences from the memory once there are enough.
+        """Drop finished sentences from the memory once there are many.
 
-        The memory shrinks to the longest source left, because a search may run for a long time.
+        The memory shrinks to the longest remaining source, because a search may run very long.
         """
         self._live = live = np.unique(sentences)
         if len(live) >= COMPACT_BELOW * self._sentences:
@@ -161,7 +161,7 @@ class Lattice:
 
 
 class Stepper(ABC):
-    """Models that are stepped together; only they interpret states and memories."""
+    """Models that take steps together; only a stepper interprets states and memories."""
 
     vocabulary: int
 
@@ -192,7 +192,7 @@ class Stepper(ABC):
     def encode(
         self, sources: Sequence[tuple[np.ndarray, np.ndarray]]
     ) -> tuple[list[Any], list[Any]]:
-        """Each model's states and memories of a batch."""
+        """Encode a batch: each model's states and memories."""
 
     @abstractmethod
     def step(
@@ -224,9 +224,9 @@ class Stepper(ABC):
 
 
 def first_part(lengths: np.ndarray) -> int:
-    """The number of sentences to encode before the others, so that these are padded less.
+    """The number of sentences to encode separately from the others, to reduce padding.
 
-    lengths: (B,) int, words of the sources. All are encoded together if a cut saves little.
+    lengths: (B,) int, words of the sources. Returns B if two parts would save little.
     """
     longest = np.maximum.accumulate(lengths)
     saved = np.arange(len(lengths)) * (longest[-1] - np.append(0, longest[:-1]))

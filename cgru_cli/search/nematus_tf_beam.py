@@ -19,8 +19,8 @@ def nematus_tf_beam(batch: SearchBatch, settings: SearchSettings) -> list[list[S
     """
     beam, size = settings.beam_size, len(batch.lengths)
     history = History(settings)
-    limit = max(1, max(batch.limits) - 1)  # the program counts its start symbol
-    alive: list[list[int]] = [[row] for row in range(size)]  # rows of the step before
+    limit = max(1, max(batch.limits) - 1)  # Nematus-TF counts its start symbol
+    alive: list[list[int]] = [[row] for row in range(size)]  # rows of the previous step
     finished: list[list[tuple[float, int, int]]] = [[] for _ in range(size)]  # score, step, row
     capacity = np.full(size, beam)
     rows = Rows.begin(size)
@@ -40,7 +40,7 @@ def nematus_tf_beam(batch: SearchBatch, settings: SearchSettings) -> list[list[S
             finished[sentence] += [(float(rows.score[row]), step, row) for row in ended]
             finished[sentence] = sorted(finished[sentence], key=lambda end: -end[0])[:beam]
             keep += alive[sentence]
-            # if all finish in the same step, the program counts them as alive in this step
+            # if all finish in the same step, Nematus-TF counts them as alive in this step
             best_alive = max(rows.score[row] for row in alive[sentence] or ended)
             worst = finished[sentence][-1][0] if finished[sentence] else -np.inf
             going |= not worst > best_alive
@@ -52,7 +52,7 @@ def nematus_tf_beam(batch: SearchBatch, settings: SearchSettings) -> list[list[S
     for sentence in range(size):
         ends = finished[sentence] or [(0.0, last, row) for row in alive[sentence]]
         best = [history.result(row, batch.lengths[sentence], step) for _, step, row in ends]
-        if not finished[sentence]:  # the program counts a missing EOS
+        if not finished[sentence]:  # Nematus-TF counts a missing EOS
             best = [r._replace(total=settings.total(r.score, len(r.words) + 1)) for r in best]
         results.append(sorted(best, key=lambda result: -result.total))
     return results

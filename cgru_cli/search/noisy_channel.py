@@ -22,7 +22,7 @@ ChannelScore = Callable[[Sequence[int], Sequence[Sequence[int]]], np.ndarray]
 
 
 class ChannelRanking(LogProbability):
-    """Rank the extensions of hypotheses in a beam search; the words of each hypothesis are kept.
+    """Ranks the extensions of hypotheses in a beam search, and keeps the words of each hypothesis.
 
     The language model is the last model of the search's ensemble, with weight 0 there.
     """
@@ -30,11 +30,11 @@ class ChannelRanking(LogProbability):
     def __init__(self, channel_sum: ChannelSum, candidates: int, score: ChannelScore):
         """candidates: the number of most probable extensions of each hypothesis to rank."""
         super().__init__(channel_sum.settings)
-        # one of the most probable words may be banned
+        # one more word, because UNK, which may be among the most probable, is banned
         self.count: int = candidates + (channel_sum.settings.unk is not None)
         self._candidates, self._sum, self._score = candidates, channel_sum, score
         self._lengths: np.ndarray = np.zeros(0, int)  # (B,) words of the sources, with EOS
-        self._words: list[tuple[int, ...]] = []  # of each row so far, EOS left out
+        self._words: list[tuple[int, ...]] = []  # of each row so far, without EOS
         self._steps: np.ndarray = np.zeros(0, int)  # (R,) words of each row, with EOS
         self._lm: np.ndarray = np.zeros(0)  # (R,) log p(words)
         self._extended = self._channel = self._total = np.zeros((0, 0))  # (R,N) of extensions
@@ -48,7 +48,7 @@ class ChannelRanking(LogProbability):
         self._lm = np.append(self._lm, np.zeros(count))
 
     def totals(self, sentences: np.ndarray, direct: np.ndarray, expansion: Expansion) -> np.ndarray:
-        """Words that constraints require, after the first `count`, are always candidates."""
+        """See `LogProbability`; words that constraints require are always candidates."""
         allowed = np.isfinite(direct)
         best = allowed[:, : self.count]
         best &= np.cumsum(best, axis=1) <= self._candidates

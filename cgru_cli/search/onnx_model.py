@@ -28,14 +28,14 @@ class OnnxModel(Stepper):
     """One model; its states and memories are lists of arrays."""
 
     def __init__(self, model: str | os.PathLike[str] | bytes, threads: int | None = None):
-        """model: a file, or its content. threads: how many to compute with, all processors if None.
+        """model: a file, or its content. threads: their number; None uses all processors.
 
         Raises CgruError if ONNX Runtime is missing or cannot load the model.
         """
         onnxruntime = installed("onnxruntime", "onnx")
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads or len(os.sched_getaffinity(0))
-        # threads that wait actively between the products of a step take half of the CPU time
+        # spinning between the products of a step would take half of the CPU time
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = _ERRORS_ONLY
         try:
@@ -61,7 +61,7 @@ class OnnxModel(Stepper):
             kind: [name for name in outputs if name.startswith(f"new_{kind}.")]
             for kind in ("cells", "memory")
         }
-        # whether an array has a source axis, (B,S,..), of any length
+        # whether an array (B,S,..) has a source axis
         self._has_source = {
             kind: [
                 len(outputs[name]) > 1 and not isinstance(outputs[name][1], int) for name in names
@@ -77,7 +77,7 @@ class OnnxModel(Stepper):
     def encode(
         self, sources: Sequence[tuple[np.ndarray, np.ndarray]]
     ) -> tuple[list[Any], list[Any]]:
-        """The state and the memory of a batch."""
+        """Encode a batch: its state and its memory."""
         ((source, mask),) = sources
         cells, memory = self._new["cells"], self._new["memory"]
         found = self._run(BEGIN, [*cells, *memory], source=source, source_mask=mask)
@@ -94,7 +94,7 @@ class OnnxModel(Stepper):
         *,
         task: int = STEP,
     ) -> Stepped:
-        """One step of the chosen rows."""
+        """Extend the chosen rows by one word; see `Stepper`."""
         (cells,), (memory,) = states, memories
         rows = len(chosen.parents)
         places, banned = asked or (np.zeros((rows, 0), np.int32), np.zeros((0, 2), np.int32))

@@ -44,7 +44,7 @@ class OutputWords(NamedTuple):
     def followed_by(self, others: OutputWords, live: np.ndarray, columns: Columns) -> OutputWords:
         """These sets, without those of finished sentences, followed by the other sets.
 
-        live: (L,), the sentences of these that are not finished.
+        live: (L,), the unfinished sentences that use these sets.
         """
         kept = np.unique(self.sets[live])
         sets = [self.words[row] for row in self.members[kept]]

@@ -27,7 +27,7 @@ class LogProbability:
     def totals(self, sentences: np.ndarray, direct: np.ndarray, expansion: Expansion) -> np.ndarray:
         """The totals by which extensions are ranked, (R,N), -inf for those that are not candidates.
 
-        sentences: (R,) of the rows; direct: (R,N) sums of log-probabilities, -inf for banned words.
+        sentences: (R,), by row; direct: (R,N) sums of log-probabilities, -inf for banned words.
         """
         return direct
 
@@ -38,7 +38,7 @@ class LogProbability:
         return best_extensions(rows, totals, capacity)
 
     def advance(self, parents: np.ndarray, places: np.ndarray, words: np.ndarray) -> None:
-        """Take a step: the new rows extend these rows by the words (R,) at these indices."""
+        """Take a step: the new rows extend these parents by the words (R,) at these places."""
 
     def take(self, kept: np.ndarray) -> None:
         """Keep the rows selected by a mask: (R,) bool."""

@@ -25,7 +25,7 @@ class Draws(LogProbability):
         self.count = None
         if sampling.top is not None:
             self.count = sampling.top + (settings.unk is not None)
-        self._streams: list[list[np.random.Generator]] = []  # of each sentence, one per sample
+        self._streams: list[list[np.random.Generator]] = []  # by sentence and sample
         self._numbers: np.ndarray = np.zeros(0, int)  # (R,) the sample of a row, -1 at the start
 
     def begin(self, lengths: Sequence[int], lines: Sequence[int]) -> None:
@@ -45,7 +45,7 @@ class Draws(LogProbability):
     def choose(
         self, rows: Rows, totals: np.ndarray, capacity: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Draw a word for each sample: rows, indices."""
+        """Draw a word for each sample; returns rows and indices."""
         first = self._numbers < 0
         parents = np.repeat(np.arange(len(first)), np.where(first, self._samples, 1))
         numbers = self._numbers[parents]
@@ -91,7 +91,7 @@ def weights(log_probs: np.ndarray, sampling: Sampling) -> np.ndarray:
 
 
 def _outside_nucleus(likely: np.ndarray, mass: float) -> np.ndarray:
-    """The words after more probable ones whose total probability exceeds this mass: (R,N) bool."""
+    """Words whose more probable words have a total probability above the mass: (R,N) bool."""
     dropped = np.ones(likely.shape, bool)
     # words below this probability have a total of less than 1 - mass, so only the others are sorted
     rows, places = np.nonzero(likely >= (1 - mass) / likely.shape[1])

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 @dataclass(frozen=True)
 class Sampling:
-    """How to draw samples; see `sampling.weights`. The seed and the line determine a sample.
+    """How to draw samples; see `sampling.weights`. The seed and the line number fix a sample.
 
     top: sample from this number of most probable words; nucleus: from the most probable words with
     this total probability; epsilon: from words with at least this probability.

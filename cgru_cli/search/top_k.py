@@ -10,9 +10,9 @@ import tensorflow as tf
 def top_k(x: tf.Tensor, count: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """The `count` largest numbers of each row of (R,V) and their indices, as `tf.math.top_k`.
 
-    With 30,000 words `tf.math.top_k` takes a third of the time of the output layer's product. The
-    largest numbers lie in the blocks with the largest maxima, so only these blocks are searched.
-    Among equal numbers, the one with the lower index comes first.
+    With 30,000 words `tf.math.top_k` takes a third of the time of the output layer's product. This
+    function searches only the blocks with the largest maxima, which hold the largest numbers.
+    Among equal numbers, the number with the lower index comes first.
     """
     vocabulary = x.shape[-1]
     if vocabulary is None:  # the number of words is known only at run time

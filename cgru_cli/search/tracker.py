@@ -17,7 +17,7 @@ from .constraints import Asked, Constraints, Phrase
 
 
 class Progress(NamedTuple):
-    """The progress of one hypothesis in the constraints of its sentence."""
+    """The progress of one hypothesis through the constraints of its sentence."""
 
     constraints: Constraints
     state: tuple[int, ...]  # of `Required`
@@ -33,16 +33,16 @@ class Progress(NamedTuple):
 class Tracker:
     """The constraints of all sentences of a search, and the progress of each live hypothesis.
 
-    Without constraints and prefixes it changes nothing. A soft prefix is active as long as the
-    hypothesis follows it.
+    Without constraints and prefixes, a tracker changes nothing. A soft prefix is active as long as
+    the hypothesis follows it.
     """
 
     def __init__(self, *, soft: bool = False) -> None:
         self._soft = soft
-        self._forced: np.ndarray = np.zeros(0, np.int32)  # the prefixes' words of the last step
+        self._forced: np.ndarray = np.zeros(0, np.int32)  # words that prefixes forced last
         self.follows: np.ndarray = np.zeros(0, bool)  # (R,) whether rows still follow their prefix
-        self.prefixes: list[Sequence[int]] = []  # of each sentence
-        self.progress: list[Progress | None] = []  # of each row
+        self.prefixes: list[Sequence[int]] = []  # by sentence
+        self.progress: list[Progress | None] = []  # by row
 
     def begin(
         self,
@@ -90,7 +90,7 @@ class Tracker:
         return Asked(words, banned, forced)
 
     def _prefix_words(self, sentences: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """The next word of each row's prefix, -1 after its end or once left: (R,) int32."""
+        """The next word of each row's prefix, -1 after its end or once unmatched: (R,) int32."""
         forced = np.full(len(sentences), -1, np.int32)
         if any(self.prefixes):
             for row, (sentence, step) in enumerate(zip(sentences, steps, strict=True)):
@@ -109,7 +109,7 @@ class Tracker:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Choose extensions like `best_extensions`, by bank for sentences with required phrases.
 
-        sentences: (R,) of the rows; totals, words: (R,N) of their extensions, -inf where banned;
+        sentences: (R,), by row; totals, words: (R,N), of their extensions, -inf where banned;
         capacity, left: (B,), the numbers of hypotheses and of words (including EOS) that a sentence
         may still have after this step; chosen: rows and indices.
         """
@@ -153,11 +153,11 @@ def _allocate(
     capacity: int,
     left: int,
 ) -> list[tuple[int, int]]:
-    """Rows and indices of the chosen extensions of one sentence: the best of each bank.
+    """Choose the best extensions of each bank of one sentence; returns rows and indices.
 
     hypotheses: the rows of the sentence. A bank has the hypotheses that contain the same number of
-    words of the required phrases. A hypothesis that cannot be completed within the length limit is
-    in no bank.
+    words of the required phrases. A hypothesis is in no bank if the length limit leaves it too few
+    words.
     """
     required = hypotheses[0][1].constraints.required
     banks: dict[int, list[tuple[float, int, int]]] = {}
@@ -174,10 +174,10 @@ def _allocate(
 
 
 def allocation(capacity: int, most: int, sizes: dict[int, int]) -> dict[int, int]:
-    """The number of hypotheses to keep from each bank; sizes: of the banks, from 0 to `most` words.
+    """The number of hypotheses to keep from each bank, by number of words, 0 to `most`.
 
-    Each bank has the same share, and the last one also the remainder of the division. Places that a
-    bank cannot fill go to the highest bank that can fill them.
+    sizes: hypotheses of each bank. Each bank has the same share; the last bank also gets the
+    remainder of the division. Places that a bank cannot fill go to the highest bank that can.
     """
     shares = dict.fromkeys(sizes, 0)
     for number, size in sizes.items():
