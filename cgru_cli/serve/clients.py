@@ -17,16 +17,22 @@ _MANY = 10_000  # accounts, after which those that may send at once are forgotte
 
 
 class Client(NamedTuple):
-    """address: clients take turns in the queue by it; account: `--rate-limit` holds for each."""
+    """The sender of a request, known by its address.
+
+    network: the addresses that one client has; networks take turns in the queue.
+    account: its password, or else its network; `--rate-limit` holds for each.
+    """
 
     address: str = ""
+    network: str = ""
     account: str = ""
 
 
 def client_of(connection: HTTPConnection) -> Client:
-    """The client of a request or WebSocket. Its account is its password, or else its network."""
+    """The client of a request or WebSocket."""
     address = connection.client.host if connection.client else ""
-    return Client(address, connection.scope.get("account") or _network(address))
+    network = _network(address)
+    return Client(address, network, connection.scope.get("account") or network)
 
 
 def _network(address: str) -> str:

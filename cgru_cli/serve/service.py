@@ -154,7 +154,7 @@ class Service:
             with contextlib.suppress(RuntimeError):  # the loop has been closed
                 loop.call_soon_threadsafe(ready.put_nowait, (number, outcome))
 
-        ticket = self.engine.submit(client.address, kind, lines, deliver, in_order=in_order)
+        ticket = self.engine.submit(client.network, kind, lines, deliver, in_order=in_order)
         self.rate_limit.count(client.account, len(lines))
         try:
             for _ in lines:

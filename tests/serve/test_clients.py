@@ -9,7 +9,7 @@ from cgru_cli.serve.problems import Refusal
 
 
 @pytest.mark.parametrize(
-    ("address", "account"),
+    ("address", "network"),
     [
         ("192.0.2.7", "192.0.2.7"),
         ("::ffff:192.0.2.7", "192.0.2.7"),
@@ -19,8 +19,11 @@ from cgru_cli.serve.problems import Refusal
         ("testclient", "testclient"),
     ],
 )
-def test_an_account_is_a_network_that_one_client_has(address, account):
-    assert client_of(HTTPConnection({"type": "http", "client": (address, 1)})) == (address, account)
+def test_turns_and_limits_count_the_network_that_one_client_has(address, network):
+    scope = {"type": "http", "client": (address, 1)}
+    assert client_of(HTTPConnection(scope)) == (address, network, network)
+    known = client_of(HTTPConnection(scope | {"account": "password 0"}))
+    assert known == (address, network, "password 0")
 
 
 class Clock:
