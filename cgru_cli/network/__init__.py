@@ -1,7 +1,7 @@
 """The computation of a model.
 
-Begin with `network`: `encode`, `start` and `step`, which training scans, the search loops and
-scoring sums. `units` are the recurrent units; `encoder`, `attention` and `readout` are the parts
+Begin with `network`: `encode`, `start` and `step`, which training scans, search repeats and scoring
+sums. `units` are the recurrent units; `encoder`, `attention` and `readout` are the parts
 that the types share, and `ladder` has the decoder of each type with its equations; all use
 `normalization`. `layers` makes arrays ready to multiply, with `products`, `folded_weights`,
 `quantization` and `distinct_words`; `scan` is back-propagation through time. `forced_decoding`,

@@ -1,8 +1,8 @@
 """Attention to the annotations, and the memory of the source that it needs.
 
-A product may be taken before the sum as well as after it: (sum_i alpha_ij h_i) W = sum_i alpha_ij
-(h_i W). In a search, many hypotheses attend to one sentence: there W is applied once per source
-position, and not to the context of every hypothesis in every step.
+W can be applied before the sum or after it: (sum_i alpha_ij h_i) W = sum_i alpha_ij (h_i W). In a
+search, many hypotheses attend to one sentence, so W is applied once per source position instead of
+to the context of every hypothesis in every step.
 """
 
 import math
@@ -24,7 +24,7 @@ class Memory(NamedTuple):
     """The memory of a decoder that attends: `annotations`, or in a search `products`."""
 
     annotations: tf.Tensor | tuple  # (B,S,C) compute dtype: h_i
-    products: tf.Tensor | tuple  # (B,S,N) compute dtype: h_i [W | C_o], and h_i if c_j is read
+    products: tf.Tensor | tuple  # (B,S,N) compute dtype: h_i [W | C_o], also h_i if c_j is read
     projected: tf.Tensor  # (B,S,A) float32: W_a h_i + b_a, normalised
     start: tf.Tensor  # (B,D) float32: s_0
     mask: tf.Tensor  # (B,S) float32: 1 at words and EOS
@@ -41,13 +41,13 @@ class Place(NamedTuple):
 class Context(NamedTuple):
     """The context c_j and its products."""
 
-    cW: tf.Tensor  # (R,3D), or as wide as the unit's products: c_j W
+    cW: tf.Tensor  # (R,3D), or the width of the unit's products: c_j W
     readout: tf.Tensor  # (R,R') c_j C_o
     itself: tf.Tensor  # (R,C) c_j; (R,0) in a search unless higher levels read it
 
 
 class Attention(NamedTuple):
-    """Attention to the annotations of a batch (eq. 6-8); a row per sentence, unless placed."""
+    """Attention to the annotations of a batch (eq. 6-8); without `place`, a row is a sentence."""
 
     summed: Product  # (B,S,N): alpha_j -> c_j, or its products
     context_product: Products  # c_j [W | C_o]
@@ -56,7 +56,7 @@ class Attention(NamedTuple):
     v: tf.Tensor  # (A,1)
     query_norm: Norm | None
     mask: Fixed  # (B,S) float32
-    place: Fixed | None = None  # of a search
+    place: Fixed | None = None  # in a search
     tiled: bool = False  # whether a search computes energies in tiles
 
     def attend(self, query: tf.Tensor) -> tuple[tf.Tensor, Context]:
@@ -90,9 +90,9 @@ class Attention(NamedTuple):
 
 
 class AttentionLayer:
-    """The arrays of attention; `over` a batch gives the attention of a decoder's cell.
+    """The arrays of attention; `over` returns the attention to one batch.
 
-    cell_arrays: the arrays of the cell that multiply the context.
+    cell_arrays: the arrays of the decoder's cell that multiply the context.
     """
 
     def __init__(self, layers: Layers, cell_arrays: tuple[str, ...]):
@@ -111,7 +111,7 @@ class AttentionLayer:
         self.start_layer = layers.affine("decoder/start", quantized=False)  # once per sentence
 
     def memory(self, encoded: Encoded, search: bool) -> Memory:
-        """The source's part of the computation, which is the same in every step."""
+        """The part of the computation that is the same in every step."""
         annotations: Any = encoded.annotations
         products = ()
         if self.structure.decoder_start is DecoderStart.LAST_BACKWARD:
@@ -147,18 +147,18 @@ class AttentionLayer:
 
 
 def attend(projected: tf.Tensor, query: tf.Tensor, v: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-    """Alignment alpha_ij = softmax_i e_ij (eq. 7), a row per sentence.
+    """Alignment alpha_ij = softmax_i e_ij (eq. 7), one row per sentence.
 
     projected: (B,S,A) W_a h_i + b_a; query: (B,A) U_a s'_j; v: (A,1); mask: (B,S), 1 at words.
-    Returns (B,S), zero at padding. All is float32: on CPUs tanh and its gradient take two to four
-    times as long in 16-bit types.
+    Returns (B,S), zero at padding. All arrays are float32, because on CPUs tanh and its gradient
+    take two to four times as long in 16-bit types.
     """
     return masked_softmax(energies(projected, query, v), mask)
 
 
 def energies(projected: tf.Tensor, query: tf.Tensor, v: tf.Tensor) -> tf.Tensor:
     """e_ij = v_a^T tanh(W_a h_i + U_a s'_j) (eq. 8): (R,S); projected (R,S,A), query (R,A)."""
-    # not x[:, None], whose gradient is copied into a tensor of zeros
+    # not x[:, None]: its gradient would be copied into a tensor of zeros
     hidden = tf.tanh(projected + tf.expand_dims(query, 1))
     energy = tf.matmul(tf.reshape(hidden, [-1, hidden.shape[-1]]), v)
     return tf.reshape(energy, tf.shape(hidden)[:2])
@@ -169,9 +169,9 @@ def energies_in_tiles(
 ) -> tf.Tensor:
     """The energies (R,S) of a search for queries (R,A) of sentences (R,), a few rows at a time.
 
-    mask: (B,S), as `projected` (B,S,A). The hidden layer of a few rows, a tile, fits into the
-    processor's cache, so this takes half the time. A tile has no words after its longest sentence,
-    where the result is -inf.
+    mask: (B,S); projected: (B,S,A). The hidden layer of a few rows (a tile) fits into the
+    processor's cache, which halves the time. A tile ends with its longest sentence; energies after
+    that are -inf.
     """
     words, width = tf.shape(projected)[1], projected.shape[-1]
     count, flat = tf.shape(query)[0], tf.reshape(projected, [-1, width])
@@ -199,6 +199,6 @@ def masked_softmax(energy: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
 
 
 def mean_annotation(annotations: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-    """Mean over the words of a sentence, EOS among them: (B,S,C), (B,S) -> (B,C)."""
+    """Mean over the words of a sentence, including EOS: (B,S,C), (B,S) -> (B,C)."""
     total = tf.linalg.matvec(annotations, mask, transpose_a=True)
     return total / tf.reduce_sum(mask, axis=1, keepdims=True)

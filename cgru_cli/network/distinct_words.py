@@ -1,4 +1,4 @@
-"""The distinct words of a batch, so that functions of a word are computed once per word."""
+"""The distinct words of a batch, to compute functions of a word only once per word."""
 
 import tensorflow as tf
 

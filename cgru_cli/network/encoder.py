@@ -1,4 +1,4 @@
-"""The encoder: the readers of every level, run over the source."""
+"""The encoder, which runs the readers of every level over the source."""
 
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ class Encoded(NamedTuple):
     embeddings: tf.Tensor | tuple  # (B,S,Es)
     last: tuple[tuple[UnitState, ...], ...]  # by level and reader: the state after its last word
     starts: tf.Tensor | tuple = ()  # (B,S) int32: 1 where a word begins; for taggers
-    condition: Any = ()  # (B,S,F) int32: the source itself, without an encoder
+    condition: Any = ()  # (B,S,F) int32: the source itself if there is no encoder
 
 
 def last_annotation(annotations: Any, mask: tf.Tensor, structure: Structure) -> tf.Tensor:
@@ -53,9 +53,9 @@ class Readers(NamedTuple):
         inputs: tuple[tuple[tf.Tensor, UnitState], ...],
         mask: tuple[tf.Tensor, ...],
     ) -> tuple[tuple, tuple]:
-        """For each reader: states (B,D), inputs x W and nudges, masks (B,1), 1 at words.
+        """One step; for each reader: states (B,D), inputs x W and nudges, masks (B,1), 1 at words.
 
-        Padding keeps the state, so the backward reader starts at the last word.
+        Padding leaves the state unchanged, so the backward reader starts at the last word.
         """
         new = []
         for cells, state, (x, nudge), here in zip(self.cells, states, inputs, mask, strict=True):
@@ -65,7 +65,7 @@ class Readers(NamedTuple):
 
 
 class SourceEncoder:
-    """Embeddings and levels of readers; once: look up each distinct word once."""
+    """Embeddings and levels of readers; once: process each distinct word once."""
 
     def __init__(self, layers: Layers, once: bool = False):
         s = self.structure = layers.structure
@@ -118,7 +118,7 @@ class SourceEncoder:
             last.append(ended)
             if s.adds_input(level):
                 states = [state + x for state, x in zip(states, read, strict=True)]
-        # the forward reader's states come first, in either stack
+        # the forward reader's states come first, whatever the direction of the stack
         annotations = tf.transpose(tf.concat(states, axis=-1), [1, 0, 2])
         if "annotations" in self.masks:
             annotations *= self.masks["annotations"][:, None]
@@ -135,7 +135,7 @@ class SourceEncoder:
         differentiable: bool,
         places: tf.Tensor | None,
     ) -> tuple[list[tf.Tensor], tuple[UnitState, ...]]:
-        """A level's states (S,B,D) by source position, and its last states, from inputs (S,B,N).
+        """Run a level over inputs (S,B,N): states (S,B,D) by source position, and last states.
 
         With places (S,B), the inputs (U,N) belong to distinct words.
         """

@@ -1,4 +1,4 @@
-"""Parameters in the form used for computation, by path, with constant factors folded in."""
+"""A model's parameters by path, with constant factors folded in."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from .normalization import NEMATUS_EPSILON, Norm
 
 
 class FoldedWeights:
-    """Parameters by their path in the model, with weight norm and old dropout folded in."""
+    """Parameters by their path in the model, including weight norm and old dropout factors."""
 
     def __init__(self, structure: Structure, arrays: Mapping):
         self.structure = structure
@@ -32,7 +32,7 @@ class FoldedWeights:
         return tensor
 
     def output(self) -> tf.Tensor:
-        """W_o (E,V), or (C,L) for labels; or the transposed target embeddings."""
+        """W_o: (E,V), or (C,L) for labels; the transposed target embeddings if they are tied."""
         if not self.structure.tied_output:
             return self["decoder/output/W"]
         table = self._arrays[target_table(self.structure)][1]
@@ -41,17 +41,17 @@ class FoldedWeights:
         return tensor if dropout is None else tensor * (1 - dropout.readout)
 
     def _kept(self, parameter) -> float:
-        """The factor of inference-time dropout scaling in this matrix.
+        """The dropout factor of this matrix at inference.
 
         Programs that did not scale in training multiplied inputs with dropout by 1 - p at
-        inference; here the factor is folded into the matrix.
+        inference; here the factor becomes part of the matrix.
         """
         drop = self.structure.old_dropout
         if drop is None or len(parameter.shape) < 2:
             return 1.0
         embedding, hidden = 1 - drop.embedding, 1 - drop.hidden
         if parameter.path.endswith("embedding") or "/embedding" in parameter.path:
-            return 1.0  # a lookup: the factor is in the matrices that read the embedding
+            return 1.0  # a lookup: matrices that read the embedding have the factor
         if parameter.path.startswith("decoder/output"):
             return 1 - drop.readout
         if parameter.path.startswith("decoder/readout/prev"):

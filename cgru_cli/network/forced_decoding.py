@@ -1,4 +1,4 @@
-"""Forced decoding: the network over given translations, for scoring and training."""
+"""Forced decoding: run the network over given translations, for scoring and training."""
 
 from typing import NamedTuple, Self
 
@@ -47,7 +47,7 @@ def unroll(
         return Unrolled(memory.at_all(tf.shape(target)[0], x), (), ())
     start = network.start(memory)
     cell = network.decoder.cell(memory, None)
-    steps = () if tf.is_tensor(x) else target[:, :0]  # without feedback only this has T rows
+    steps = () if tf.is_tensor(x) else target[:, :0]  # without feedback only the target has T rows
     recurrence, _ = scan(cell, start.cells, x, steps, differentiable=differentiable)
     words = ()
     if network.structure.lexical:
@@ -65,7 +65,7 @@ def time_first(x: tf.Tensor) -> tf.Tensor:
 
 
 class Words(NamedTuple):
-    """The N target positions of a batch, out of T*B, that are not padding."""
+    """The N of a batch's T*B target positions that are not padding."""
 
     index: tf.Tensor  # (N,) int32: flat positions, time first
     places: tf.Tensor  # (T*B,) int32: the place of each position in `index`, N for padding
@@ -89,7 +89,7 @@ class Words(NamedTuple):
     def rows(self, unrolled: Unrolled) -> Unrolled:
         """The readout's inputs at these positions, (N,..) each.
 
-        Their gradient is a selection too, whereas the gradient of `tf.gather` is a slow scatter.
+        The gradient is a selection too, whereas the gradient of `tf.gather` is a slow scatter.
         """
 
         @with_gradient

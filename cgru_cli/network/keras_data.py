@@ -17,7 +17,7 @@ Batch = tuple[tuple[np.ndarray, np.ndarray, np.ndarray], np.ndarray, np.ndarray]
 
 
 class PreparedData(keras.utils.PyDataset):
-    """Mini-batches of a folder that `prepare` made, for `RecurrentModel.fit`.
+    """Mini-batches from a folder written by `prepare`, for `RecurrentModel.fit`.
 
     A batch is ((source (B,S,F), source mask (B,S), target (B,T)), target, target mask): inputs,
     labels and weights. Pairs of similar length share a batch; their order changes in each epoch.
@@ -34,9 +34,9 @@ class PreparedData(keras.utils.PyDataset):
         seed: int = 0,
         **kwargs: Any,
     ):
-        """loaded: the model whose vocabularies are used. name: the text's name, such as train or
-        dev. max_length: the maximum number of words of either side; longer and empty pairs are left
-        out. kwargs: arguments of `PyDataset`. Raises CgruError for text that cannot be read.
+        """loaded: the model, for its vocabularies. name: the text's name, such as train or dev.
+        max_length: the maximum number of words of either side; skips longer and empty pairs.
+        kwargs: arguments of `PyDataset`. Raises CgruError for unreadable text.
         """
         super().__init__(**kwargs)
         paths = [Path(folder) / f"{name}.{side}" for side in ("src", "trg")]

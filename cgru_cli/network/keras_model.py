@@ -1,4 +1,4 @@
-"""A model of any type as a Keras model; its computation is a `Network`."""
+"""A model of any type as a Keras model, computed by a `Network`."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -20,10 +20,10 @@ keras.config.set_floatx("float32")  # a user's ~/.keras/keras.json may differ
 
 @keras.saving.register_keras_serializable("cgru")
 class RecurrentModel(keras.Model):
-    """A variable for each row of the name table; called with (source, source mask, target).
+    """A Keras model with one variable per parameter, called with (source, source mask, target).
 
-    Without arrays it is initialised as in Nematus, with a fixed seed. Keras' optimizers, `save`,
-    `load_model`, `clone_model` and precision policies work on it: products are computed in the
+    Without arrays, the model is initialised as in Nematus, with a fixed seed. Keras' optimizers,
+    `save`, `load_model`, `clone_model` and precision policies work: products are computed in the
     policy's compute dtype, states and softmax in float32. packed: see `Network`.
     """
 
@@ -56,7 +56,7 @@ class RecurrentModel(keras.Model):
         self.built = True
 
     def assign(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Set every variable from arrays by their DL4MT/Nematus names."""
+        """Set all variables from arrays, given by their DL4MT/Nematus names."""
         for name, variable in self.parameters.items():
             variable.assign(arrays[name])
 
@@ -80,7 +80,7 @@ class RecurrentModel(keras.Model):
     ) -> None:
         """Print each array with its place in the model, its shape and its number of parameters.
 
-        Of Keras' arguments, only print_fn has an effect.
+        Other arguments of Keras than print_fn have no effect.
         """
         rows = [("array", "name", "shape", "parameters")]
         for row in parameters(self.structure):
@@ -90,23 +90,25 @@ class RecurrentModel(keras.Model):
         (print_fn or print)(f"{title}\n{table(rows)}".removesuffix("\n"))
 
     def network(self) -> Network:
-        """The computation on the variables' current values; it is differentiable.
+        """A differentiable network that reads the variables' current values.
 
-        Call it inside each compiled function, so that traces remain valid when other arrays are
-        assigned; joining matrices there costs little compared with multiplying by them.
+        Call this inside each compiled function, so that traces remain valid after `assign`. Joining
+        matrices there costs little compared with multiplying by them.
         """
         return Network(self.structure, self.parameters, self.compute_dtype, packed=self.packed)
 
     def call(self, inputs: tuple[tf.Tensor, tf.Tensor, tf.Tensor]) -> tf.Tensor:
-        """(B,S[,F]) source, (B,S) mask, (B,T) target -> logits (B,T,V), forced decoding."""
+        """Forced decoding: source (B,S[,F]), mask (B,S), target (B,T) -> logits (B,T,V)."""
         network = self.network()
         logits = network.read_out(*unroll(network, *inputs, differentiable=True))
         return tf.transpose(logits, [1, 0, 2])
 
 
 def array_of(variable: keras.Variable | tf.Variable) -> np.ndarray:
-    """A variable's current value, read-only and, on CPUs, without a copy. A later assignment does
-    not change it: TensorFlow writes into a variable's memory only if nothing else reads it.
+    """A variable's current value as a read-only array, without a copy on CPUs.
+
+    A later assignment does not change the array, because TensorFlow writes into a variable's memory
+    only if nothing else reads it.
     """
     array = np.asarray(tf.convert_to_tensor(variable))
     array.flags.writeable = False

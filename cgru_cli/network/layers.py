@@ -1,7 +1,7 @@
-"""A model's arrays, ready to use: matrices with the same input are joined, units have their biases.
+"""The layers that the encoder, the decoders and the readout are built from.
 
-The encoder, the decoders and the readout are built from these layers. Parameters are given by their
-path in the model, as in `names.py`.
+Matrices with the same input are joined into one product. Parameters are given by their path in the
+model, as in `names.py`.
 """
 
 import functools
@@ -29,19 +29,19 @@ from .units import GRU, LSTM, PHI, SRU, SSRU, GRUBefore, Plain, Recurrent, Sums,
 
 
 class Transition(NamedTuple):
-    """A cell: the product with its state, and the unit that computes the next state."""
+    """A cell: the product of its state, and the unit that computes the next state."""
 
     product: Products
     unit: Recurrent
 
     def step(self, state: UnitState, x: tf.Tensor | None) -> UnitState:
-        """x: from `Sums.from_input`; None in a transition cell, which has no input."""
+        """The next state. x: from `Sums.from_input`; None in a transition cell, without input."""
         (hU,) = self.product(state[0])
         return self.unit.step(state, hU, self.unit.sums.from_input(None) if x is None else x)
 
 
 def transit(cells: list[Transition], state: UnitState, x: tf.Tensor | None) -> UnitState:
-    """A step of a cell and its transition cells, one after the other; the first reads x."""
+    """One step of a cell, which reads x, and then of its transition cells."""
     for cell in cells:
         state, x = cell.step(state, x), None
     return state
@@ -60,7 +60,7 @@ class Affine(NamedTuple):
         return self.add(xW)
 
     def add(self, xW: tf.Tensor) -> tf.Tensor:
-        """Add bias and normalisation to x W, which another product may have computed."""
+        """Normalise x W and add the bias; another product may have computed x W."""
         if self.norm is not None and self.norm.kind is Normalization.MARIAN:
             return normalize(xW, self.norm) + self.bias
         return normalize(xW + self.bias, self.norm)
@@ -69,8 +69,8 @@ class Affine(NamedTuple):
 class Layers:
     """The arrays of one model, by path.
 
-    dtype: the type of the products; int8 applies to products with the model's matrices only, see
-    `quantization`. masks: dropout of training, see `dropout.py`. packed: see `Network`.
+    dtype: the type of the products; int8 (see `quantization`) applies only to products with the
+    model's matrices. masks: dropout in training, see `dropout.py`. packed: see `Network`.
     """
 
     def __init__(
@@ -86,10 +86,10 @@ class Layers:
         if self.quantized:
             check_available()
         self.dtype = tf.float32 if self.quantized else dtype
-        # whether all states lie in [-1,1]: initial states do, and so do outputs of tanh and sigma
+        # whether all states lie in [-1,1], like initial states and outputs of tanh and sigma
         units = {structure.encoder_unit, structure.decoder_unit}
         self.bounded_states = units.isdisjoint((Unit.RELU, *WITHOUT_STATE_PRODUCT))
-        # compiled code fuses operations by itself, and GPUs need few large ones
+        # no tiles for compiled code, which fuses operations, or GPUs, which need large operations
         self.in_tiles = packed and not tf.config.get_visible_devices("GPU")
         self.weights = FoldedWeights(structure, arrays)
 
@@ -98,7 +98,7 @@ class Layers:
     ) -> Products:
         """The product with all matrices at the groups' paths.
 
-        bounded: the input lies in [-1,1]. quantized: the product may be in 8 bits.
+        bounded: whether the input lies in [-1,1]. quantized: whether the product may use 8 bits.
         """
         matrices = [
             [None if path == ITSELF else self.weights[path] for path in group] for group in groups
@@ -107,7 +107,7 @@ class Layers:
         return Products.of(matrices, self._multiplication(bounded, quantized), masks)
 
     def output(self, *, bounded: bool = False) -> Products:
-        """The product with W_o, or with the target embeddings where they are tied."""
+        """The product with W_o, or with the target embeddings if they are tied."""
         masks = [self.masks.get("decoder/output/W")]
         return Products.of([[self.weights.output()]], self._multiplication(bounded), masks)
 
@@ -131,7 +131,7 @@ class Layers:
         return Affine(product, self.weights[f"{path}/b_att"], norm)
 
     def reader(self, cells: Sequence[CellPlace]) -> tuple[Products, list[Transition]]:
-        """A cell's product with its input, and the cell followed by its transition cells."""
+        """The product of a cell's input, and the cell followed by its transition cells."""
         return self.product(input_arrays(cells[0])), [self.transition(cell) for cell in cells]
 
     def transition(self, cell: CellPlace) -> Transition:
@@ -146,7 +146,7 @@ class Layers:
         states = self._norms(cell, state_gains(cell))
         biases = [self.weights[path] for path in bias_arrays(cell) if path in self.weights]
         bias = tf.concat(biases, axis=0) if biases else None
-        if cell.unit in WITHOUT_STATE_PRODUCT:  # neither x W nor x has a bias
+        if cell.unit in WITHOUT_STATE_PRODUCT:  # x W and x have no bias
             zeros = tf.zeros(self.structure.state)
             around = [zeros] if cell.unit is Unit.SRU else []
             sums = Sums(BiasPlace.INPUT, tf.concat([zeros, *biases, *around], axis=0), inputs)
@@ -178,7 +178,7 @@ class Layers:
             norm = self.weights.norm(path, gain)
             if norm is None:
                 continue
-            if marian and cell.unit is Unit.TANH:  # Marian keeps 3D and uses D
+            if marian and cell.unit is Unit.TANH:  # Marian stores 3D numbers and uses D
                 norm = norm._replace(gain=norm.gain[: self.structure.state])
             norms[gain if marian else path] = norm
         return tuple(norms.values())

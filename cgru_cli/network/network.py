@@ -1,9 +1,9 @@
 """The computation of a model: `encode`, `start` and `step`.
 
 A `Network` holds a model's arrays in the form used for computation. Training scans `step`, search
-calls it in a loop, scoring sums its log-probabilities, ensembles average them. Each type of the
-ladder is in a file of its own: the decoders `lm`, `conditioned`, `encdec`, `seq2seq`, `rnnsearch`
-and `cgru`; `classifier` and `tagger`, which give labels.
+calls it in a loop, scoring sums its log-probabilities, ensembles average them. Each model type has
+its own file in `ladder/`: the decoders `lm`, `conditioned`, `encdec`, `seq2seq`, `rnnsearch` and
+`cgru`; `classifier` and `tagger`, which predict labels.
 """
 
 from collections.abc import Callable, Mapping
@@ -36,16 +36,16 @@ from .scan import ScanCell
 
 
 class Decoder(Protocol):
-    """The interface of a type of the ladder, made from a model's `Layers`."""
+    """The interface of the model types in `ladder/`, each made from a model's `Layers`."""
 
     def memory(self, encoded: Encoded, search: bool, /) -> Any:
         """The decoder's memory of the source: a named tuple of tensors (B,..).
 
-        search: many hypotheses of each sentence will read it.
+        search: whether many hypotheses of each sentence will read it.
         """
 
     def start(self, memory: Any, /) -> States:
-        """The states before the first word, a row per sentence."""
+        """The states before the first word, one row per sentence."""
 
     def cell(self, memory: Any, place: Place | None, /) -> ScanCell:
         """The recurrent cell: (states, x) -> (Recurrence, states).
@@ -66,7 +66,7 @@ DECODERS: dict[Type, Callable[[Layers], Decoder]] = {
 
 
 class SearchState(NamedTuple):
-    """The decoder's state in a search; R rows are hypotheses, each of one sentence."""
+    """The decoder's state in a search; each of R rows is a hypothesis of one sentence."""
 
     cells: States  # by level: (R,D) float32 each, s_j first
     sentence: tf.Tensor  # (R,) int32: row of the memory
@@ -77,8 +77,8 @@ class Network:
     """The computation of one model.
 
     arrays: every parameter by its DL4MT/Nematus name, as variables or plain arrays. dtype: the type
-    of the products, int8 for those of `quantization`; states, alignments and softmax stay float32.
-    masks: dropout of training, by the names of `dropout.py`, each (B,N) for a batch of B sentences.
+    of the products, int8 for 8-bit products; states, alignments and softmax remain float32.
+    masks: dropout in training, by the names of `dropout.py`, (B,N) for a batch of B sentences.
     packed: skip padding and repeated words at run time; code compiled by XLA has fixed shapes and
     computes all positions.
     """
@@ -130,8 +130,8 @@ class Network:
 
         source: (B,S) int32, or (B,S,F) with F factors (0 without a source), each sentence ended by
         EOS; or a condition, as in `text.conditions`. mask: (B,S) float32, 1 at words and EOS.
-        search: see `Decoder.memory`; the results are the same, with more work here and less in each
-        step.
+        search: see `Decoder.memory`; a search computes more here and less in each step, with the
+        same results.
         """
         if source.shape.rank == 2:
             source = source[..., None]
@@ -150,10 +150,10 @@ class Network:
         memory: Any,
         columns: OutputColumns | None = None,
     ) -> tuple[tf.Tensor, SearchState, tf.Tensor | tuple]:
-        """One target word: logits (R,V), the new state, the alignment (R,S) or ().
+        """Predict one target word: logits (R,V), the new state, the alignment (R,S) or ().
 
         previous: (R,) int32, the previous word; -1 at the start, where its embedding is zeros.
-        columns: from `read_out.columns`, to get the logits of N words only, (R,N).
+        columns: from `read_out.columns`, for the logits of N words only, (R,N).
         """
         x, previous_readout = self.embed(previous)
         cell = self.decoder.cell(memory, Place(state.sentence, state.slot))
@@ -170,8 +170,8 @@ class Network:
     ) -> tuple[tf.Tensor | tuple, tf.Tensor | tuple]:
         """The products of E[y_{j-1}]: for the first cell, and for the readout.
 
-        kept: the mask of whole-word dropout, in the shape of previous. For a CRF: the scores that
-        the previous label adds, and (). For other labels, and without feedback: () and ().
+        kept: the mask of whole-word dropout, in the shape of `previous`. A CRF returns the scores
+        that the previous label adds, and (); other labels, and models without feedback, () and ().
         """
         if self.structure.crf:
             return self.chain.before(previous), ()
@@ -190,7 +190,7 @@ class Network:
 def take_over(model: Model, dtype: str = "float32") -> Network:
     """Convert a model to a network for search and scoring.
 
-    The arrays are removed from the model; the network holds them in the form used for computation.
+    The arrays move from the model to the network, in the form used for computation.
     """
     network = Network(model.structure, model.arrays, dtype, packed=True)
     model.arrays = {}

@@ -1,13 +1,13 @@
 """A model's computation as an ONNX graph, converted from the functions of `Network`.
 
-The graph has an input `task`, which chooses what is computed:
+The input `task` of the graph selects the computation:
 
 - 0: `source` and `source_mask` -> the states and the memory of a search, from `encode` and `start`.
 - 1: a step of the search, from `step`: the `count` best words of each row.
-- 2: the same step with some words of the output layer.
-- 3: step 1 to score given words; only a CRF distinguishes it.
+- 2: like 1, with only some words of the output layer.
+- 3: like 1, to score given words; only a CRF computes them differently.
 
-A call passes all inputs, with size 0 for those that the task ignores, and gets all outputs.
+A call passes all inputs, of size 0 if the task ignores them, and gets all outputs.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ def exported(
     """The content of an ONNX file of the model.
 
     arrays: float32 or float16, by their DL4MT/Nematus names. description: see `onnx_file`.
-    precision: data type of the matrix products, float32 or int8. Raises CgruError where the
-    packages of the extra `onnx` are missing, and for a model of more than 2 GiB.
+    precision: data type of the matrix products, float32 or int8. Raises CgruError if the packages
+    of the extra `onnx` are missing, and for a model of more than 2 GiB.
     """
     if sum(array.nbytes for array in arrays.values()) > LARGEST:
         raise CgruError("an ONNX file holds at most 2 GiB; --store float16 halves the model")
     from_function = installed("tf2onnx.convert", "onnx").from_function
     from .onnx_graph import content, joined
 
-    if precision == "int8":  # of float32: what is stored in 8 bits is not rounded before
+    if precision == "int8":  # not rounded to 16 bits before it is rounded to 8
         arrays = {name: array.astype(np.float32) for name, array in arrays.items()}
     graphs = []
     with forward_only():
@@ -123,7 +123,7 @@ def _branches(
         cells = tf.nest.map_structure(lambda x: tf.gather(x, parents), cells)
         rows = SearchState(cells, sentence, slot)
         logits, after, alignment = model.step(rows, previous, memory, output)
-        if structure.crf:  # not by where, whose conversion makes NaN of -inf
+        if structure.crf:  # not `where`: its ONNX conversion turns -inf into NaN
             total = tf.reduce_logsumexp(logits, axis=-1, keepdims=True)
             every = logits - tf.cast(scores, tf.float32) * total
         else:

@@ -1,4 +1,4 @@
-"""Joins two ONNX graphs of the same arrays into one graph with a branch for each."""
+"""Join two ONNX graphs of the same arrays into one graph with a branch for each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ IR_VERSION = 10  # ONNX 1.16 (2024) and later
 def joined(
     graphs: Sequence[GraphProto], arrays: Mapping[str, np.ndarray], opset: int
 ) -> onnx.ModelProto:
-    """Join two graphs into one model; where its input `task` is 0 it computes the first.
+    """Join two graphs into one model; it computes the first graph if its input `task` is 0.
 
     arrays: inputs of the graphs that become initializers. Nodes that depend only on arrays, such as
     those that join matrices, are moved outside the branches and merged, so that ONNX Runtime
@@ -47,7 +47,7 @@ def joined(
 
 
 def content(model: onnx.ModelProto, metadata: Mapping[str, str], precision: str) -> bytes:
-    """The content of the model's file, checked. precision: of its products, float32 or int8."""
+    """The checked content of the model's file. precision: of its products, float32 or int8."""
     if precision == "int8":
         model = in_8_bits(model)
     _sink(model.graph)
@@ -58,10 +58,10 @@ def content(model: onnx.ModelProto, metadata: Mapping[str, str], precision: str)
 
 
 def _sink(graph: GraphProto) -> None:
-    """Move constants that one inner graph reads into that graph.
+    """Move each constant that only one inner graph reads into that graph.
 
-    ONNX Runtime prepares a matrix of products when it loads the model only where the matrix belongs
-    to the graph of the product or to the one around it; it prepares others again in every call.
+    ONNX Runtime prepares the matrix of a product once, when it loads the model, only if the matrix
+    belongs to the graph of the product or to the graph around that; otherwise in every call.
     """
     inner = list(graphs(graph))[1:]
     readers: dict[str, list[GraphProto]] = {}
@@ -72,7 +72,7 @@ def _sink(graph: GraphProto) -> None:
     for one in inner:
         for node in list(one.node):
             if node.op_type == "MatMul" and node.input[1] in matrices:
-                # an array of the model stays; this computes a copy, when the model is loaded
+                # arrays of the model cannot move, so ONNX Runtime copies this one at loading
                 copy = helper.make_node("Concat", [node.input[1]], [f"{node.output[0]}/W"], axis=0)
                 node.input[1] = copy.output[0]
                 one.node.insert(0, copy)
@@ -141,10 +141,8 @@ class _Constants:
     def _take_constants_out(self, loop: NodeProto, read: set[str]) -> None:
         """Let a loop's body read constants from outside instead of carrying them through its steps.
 
-        read: the values that nodes after the loop read.
-
-        When it loads a model, ONNX Runtime optimises only the constants, such as matrices of
-        products.
+        read: the values that nodes after the loop read. ONNX Runtime optimises matrices of products
+        at loading only if they are constants.
         """
         (body,) = (attribute.g for attribute in loop.attribute if attribute.name == "body")
         source = {node.output[0]: node.input[0] for node in body.node if node.op_type == "Identity"}
@@ -169,7 +167,7 @@ class _Constants:
             _rename(node, lambda name: outside.get(name, name))
 
     def _initializer(self, tensor: TensorProto, name: str) -> str:
-        """Add an initializer under this name, or find an equal one; returns its name."""
+        """Add an initializer with this name, or find an equal one; returns its name."""
         tensor.name = ""
         same = self._same.setdefault(tensor.SerializeToString(), [name])
         if same == [name]:
@@ -233,7 +231,7 @@ def _completed(branch: GraphProto, outputs: Sequence[ValueInfoProto]) -> GraphPr
         name = f"{branch.name}/{value.name}"
         if name not in own:
             kind = value.type.tensor_type.elem_type
-            # known sizes must agree; others are 0 here
+            # known sizes must agree; unknown sizes are 0
             shape = [size.dim_value for size in value.type.tensor_type.shape.dim]
             empty = helper.make_tensor(name, kind, shape, [])
             branch.node.append(helper.make_node("Constant", [], [name], value=empty))

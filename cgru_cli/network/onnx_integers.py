@@ -1,4 +1,4 @@
-"""Matrices of an ONNX graph as 8-bit integers: those of products, and embeddings."""
+"""Store an ONNX graph's matrices of products and embeddings as 8-bit integers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from onnx import GraphProto, NodeProto, TensorProto, helper, numpy_helper
 def in_8_bits(model: onnx.ModelProto) -> onnx.ModelProto:
     """The model with matrix products of 8-bit integers, and a scale for each column of weights.
 
-    ONNX Runtime first computes nodes that depend only on arrays, because it quantises only constant
-    matrices.
+    ONNX Runtime first computes the nodes that depend only on arrays, because it can quantise only
+    constant matrices.
     """
     import onnxruntime
     from onnxruntime.quantization import QuantType, quantize_dynamic
@@ -30,7 +30,7 @@ def in_8_bits(model: onnx.ModelProto) -> onnx.ModelProto:
             model.SerializeToString(), options, providers=["CPUExecutionProvider"]
         )
         level = logging.root.manager.disable
-        logging.disable(logging.WARNING)  # it advises the pre-processing that was done above
+        logging.disable(logging.WARNING)  # it recommends the pre-processing done above
         try:
             quantize_dynamic(
                 folded,
@@ -48,9 +48,9 @@ def in_8_bits(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _take_from_8_bits(graph: GraphProto) -> None:
-    """Store the model's matrices whose rows or columns are taken, such as embeddings, in 8 bits.
+    """Store matrices from which rows or columns are gathered, such as embeddings, in 8 bits.
 
-    Each row or column has a scale. A matrix that products multiply too is stored once.
+    Each row or column has a scale. A matrix that products also use is stored once.
     """
     readers: dict[str, set[tuple[str, int]]] = {}
     for node in (node for inner in graphs(graph) for node in inner.node):

@@ -1,4 +1,4 @@
-"""Matrix products as objects, which the scan of training records and replays."""
+"""Matrix products as objects, which `scan` records and replays in training."""
 
 import itertools
 from collections.abc import Callable
@@ -61,7 +61,7 @@ class Product:
 
 
 class Itself(NamedTuple):
-    """The input itself, in place of a product."""
+    """The input itself, instead of a product."""
 
     def __call__(self, x: tf.Tensor) -> list[tf.Tensor]:
         """x: (...,N), in float32."""
@@ -69,9 +69,10 @@ class Itself(NamedTuple):
 
 
 class Products(NamedTuple):
-    """x [W1|W2|..] for matrices that share an input; the results are grouped. It is one product;
-    with dropout, which has a mask for each matrix (Nematus after Gal and Ghahramani 2016), one
-    product per matrix.
+    """x [W1|W2|..] for matrices that share an input, with the results in groups.
+
+    All matrices are one product; with dropout, each has its own mask (Nematus after Gal and
+    Ghahramani 2016) and its own product.
     """
 
     parts: list[Product | Itself]
@@ -85,7 +86,7 @@ class Products(NamedTuple):
         product: Callable[[tf.Tensor], Product] = Product,
         masks: list[tf.Tensor | None] | None = None,
     ) -> Self:
-        """product: constructs the product with a matrix (N,M); None in place of a matrix stands for
+        """product: constructs the product with a matrix (N,M). A None among the matrices stands for
         the input itself. masks: one per matrix, or None.
         """
         matrices = [matrix for group in groups for matrix in group]
@@ -103,7 +104,7 @@ class Products(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Columns of all groups together."""
+        """The number of columns of all groups together."""
         return sum(map(sum, self.widths))
 
     @property
@@ -133,12 +134,12 @@ class Products(NamedTuple):
         return [y[..., first:last] for first, last in itertools.pairwise(ends)]
 
     def at_positions(self) -> Self:
-        """The product for inputs (B,S,N), with each sentence's mask at all its positions."""
+        """The product for inputs (B,S,N), where a sentence has one mask for all its positions."""
         masks = [mask and Fixed(tf.expand_dims(mask.value, 1)) for mask in self.masks]
         return self._replace(masks=masks)
 
     def for_rows(self, sentence: tf.Tensor | None) -> Self:
-        """The product for rows of the sentences (N,); None: each row is a sentence."""
+        """The product for rows of these sentences (N,); None if each row is a sentence."""
         if sentence is None:
             return self
         masks = [mask and Fixed(tf.gather(mask.value, sentence)) for mask in self.masks]
@@ -146,10 +147,10 @@ class Products(NamedTuple):
 
 
 def at_once(function: Callable[..., tf.Tensor], *given: tf.Tensor) -> tf.Tensor:
-    """The function's result; its gradients are computed together.
+    """The function's result, with all its gradients computed together.
 
-    TensorFlow would compute the gradient of a bias last, because no other operation needs it, and
-    until then keep the gradient of the logits, the largest tensor of an update.
+    Otherwise TensorFlow computes the gradient of a bias last, because no other operation needs it,
+    and until then keeps the gradient of the logits, the largest tensor of an update.
     """
 
     @with_gradient

@@ -3,7 +3,7 @@
 Weights are quantised once, with a scale per column; inputs are quantised in each call. x W becomes
 sum_n q(x_n) q(W_nm), exact in 32 bits, and is scaled to float32. TensorFlow has no Python function
 for the operation, which only its graph optimiser uses. It multiplies unsigned by signed integers,
-so 128 is added to x, and 128 times the sum of each column of W is subtracted from the product.
+so this module adds 128 to x and subtracts 128 times the sum of each column of W from the product.
 """
 
 import copy
@@ -25,8 +25,8 @@ ZERO = 128  # the unsigned integer for 0
 class QuantizedProduct(Product):
     """x W with x and W (N,M) as 8-bit integers and a float32 result; it has no gradient.
 
-    bounded: all of x lies in [-1,1], like states and tanh: 127 steps to either side. Otherwise each
-    row has 127 steps up to its own largest absolute value.
+    If bounded, x lies in [-1,1], like states and tanh, in steps of 1/127. Otherwise each row is
+    divided into 127 steps up to its largest absolute value.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class QuantizedProduct(Product):
     ):
         """integers: (N,M) int8, in steps of scale (M,); moved: (M,), the correction for ZERO.
 
-        constant: the integers are the same in every call, so the kernel may keep them rearranged.
+        constant: whether the integers never change, so that the kernel may rearrange them once.
         """
         self.integers, self.scale, self.moved = integers, scale, moved
         self.bounded, self.constant = bounded, constant
@@ -48,7 +48,7 @@ class QuantizedProduct(Product):
 
     @classmethod
     def of(cls, matrix: tf.Tensor, *, bounded: bool) -> Self:
-        """The product with a matrix (N,M) float32; only its integers are kept."""
+        """The product with a matrix (N,M) float32, of which only the integers are kept."""
         integers, scale = quantized_weights(matrix)
         sums = tf.reduce_sum(tf.cast(integers, tf.int32), axis=0)
         moved = tf.cast(sums, tf.float32) * scale * (-ZERO / LARGEST)
@@ -91,7 +91,7 @@ class QuantizedProduct(Product):
         return y if self.bias is None else tf.nn.bias_add(y, self.bias)
 
     def _multiply(self, x: tf.Tensor, added: tf.Tensor) -> tf.Tensor:
-        """x: (R,N) quint8 in steps of 1/127; added: (M,), to each row -> (R,M) float32."""
+        """x: (R,N) quint8 in steps of 1/127; added: (M,), for each row -> (R,M) float32."""
         largest = LARGEST * self.scale
         ranges = [tf.constant(0.0), tf.constant(255 / LARGEST), -largest, largest]
         inputs = [x, tf.bitcast(self.integers, tf.qint8), added, *ranges]
@@ -118,7 +118,7 @@ def quantized(x: tf.Tensor) -> tf.Tensor:
 
 @functools.cache
 def _attributes() -> dict[str, AttrValue]:
-    """The attributes of the operation, except whether the weights are constant."""
+    """The attributes of the operation, except `is_weight_const`."""
     real, mode = tf.float32.as_datatype_enum, AttrValue(s=b"SCALED")
     unsigned, signed = tf.quint8.as_datatype_enum, tf.qint8.as_datatype_enum
 
@@ -144,7 +144,7 @@ def _attributes() -> dict[str, AttrValue]:
 def check_available() -> None:
     """Raises CgruError if 8-bit products are unavailable or wrong.
 
-    Processors without VNNI add pairs of products in 16 bits, which large numbers overflow.
+    Processors without VNNI add pairs of products in 16 bits, which overflow for large numbers.
     """
     if tf.config.get_visible_devices("GPU"):
         raise CgruError("--precision int8 is for CPUs only; add --device cpu")

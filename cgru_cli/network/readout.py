@@ -16,16 +16,16 @@ from .quantization import QuantizedProduct
 class OutputColumns(NamedTuple):
     """The output layer of N words of the vocabulary.
 
-    G sets contain some of the N words each, and each row uses one set: words outside it have
-    probability 0.
+    There are G sets of words, each a part of the N words. Each row uses one set; words outside it
+    have probability 0.
     """
 
     matrix: list[tf.Tensor]  # from `Product.columns`: W_o (E,N)
     bias: tf.Tensor  # (N,)
     lexical: tuple[Any, ...]  # matrix and bias of a lexical model, else ()
-    members: tf.Tensor  # (G,N) bool: the words of each set; all, if there is only one
+    members: tf.Tensor  # (G,N) bool: the words of each set; all words if G is 1
     sets: tf.Tensor | tuple[()] = ()  # (R,) int32: the set of each row
-    chosen: tf.Tensor | tuple[()] = ()  # () bool: whether to read only these words; () if always
+    chosen: tf.Tensor | tuple[()] = ()  # () bool: whether to compute only these words; () if always
 
     def only(self, logits: tf.Tensor) -> tf.Tensor:
         """Logits (R,N), -inf for words outside a row's set."""
@@ -36,7 +36,7 @@ class OutputColumns(NamedTuple):
         )
 
     def otherwise(self, only: Callable[[], tf.Tensor], every: Callable[[], tf.Tensor]) -> tf.Tensor:
-        """The result of a function of these words, or of a function of all words."""
+        """The result of `only` if only these words are computed, otherwise of `every`."""
         return tf.cond(self.chosen, only, every) if tf.is_tensor(self.chosen) else only()
 
 
@@ -50,7 +50,7 @@ class Readout:
         bounded = layers.bounded_states and not summed
         self.top_product = layers.product(("decoder/readout/lstm/W",), bounded=bounded)
         read = {"lstm": True, "prev": s.feedback, "ctx": s.type.has_context}
-        self.parts = []  # their products are computed elsewhere
+        self.parts = []  # other modules compute their products
         for path in (f"decoder/readout/{part}" for part in filter(read.get, read)):
             norm = weights.norm(f"{path}/W", f"{path}/gamma")
             self.parts.append(Affine(self.top_product, weights[f"{path}/b"], norm))
@@ -85,11 +85,11 @@ class Readout:
         sentence: tf.Tensor | None = None,
         columns: OutputColumns | None = None,
     ) -> tf.Tensor:
-        """Logits (R,V) float32; with columns, those of the columns only, (R,N).
+        """Logits (R,V) float32; with columns, only the logits of these words, (R,N).
 
         previous: (R,R') E[y_{j-1}] V_o, () without feedback. words: (R,Es) sum_i alpha_ij
-        E_x[x_i], for a lexical model. sentence: (R,) of each row, for dropout, unless a row is a
-        sentence.
+        E_x[x_i], for a lexical model. sentence: (R,), the sentence of each row, for dropout; None
+        if a row is a sentence.
         """
         (sU,) = self.top_product.for_rows(sentence)(recurrence.top)
         products = [sU, *(x for x in (previous, recurrence.context) if tf.is_tensor(x))]

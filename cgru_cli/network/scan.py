@@ -1,13 +1,13 @@
-"""Back-propagation through time for any cell; the weights' gradients are computed at the end.
+"""Back-propagation through time for any cell, with the weights' gradients computed at the end.
 
 Automatic differentiation of a loop adds each step's weight gradient to a buffer of the weights'
-size: one small product and one pass over all weights per step. Here the backward loop computes and
-stacks the gradients of the pre-activations only; then each weight's gradient is one product over
-all steps, dW = sum_t x_t^T dy_t = X^T dY.
+size: one small product and one pass over all weights per step. Here the backward loop only computes
+and stacks the gradients of the pre-activations; then each weight's gradient is one product over all
+steps, dW = sum_t x_t^T dy_t = X^T dY.
 
-No cell has its own backward pass. The backward loop repeats each step under a gradient tape,
-where every `Product` returns its result of the forward pass, so that only element-wise operations
-are computed twice. The gradient of a product is dy W^T for its input, and dy, which is stacked.
+Cells need no backward pass of their own. The backward loop repeats each step under a gradient tape,
+where every `Product` returns its result of the forward pass, so only element-wise operations are
+computed twice. The gradient of a product is dy W^T for its input, and dy, which is stacked.
 """
 
 import copy
@@ -22,7 +22,7 @@ from .products import Product
 class ScanCell(Protocol):
     """One step of a recurrence, with the `Product`s, tensors and constants that it uses.
 
-    A step computes each product once. Tensors have gradients, `Fixed` ones do not.
+    A step computes each product once. Tensors have gradients unless they are `Fixed`.
     """
 
     def step(self, carry: Any, x: Any, fixed: Any, /) -> tuple[Any, Any]:
@@ -55,8 +55,7 @@ def scan(
         outputs, last, record = here.run(recording=True)
 
         def backward(*gradients: tf.Tensor) -> list[tf.Tensor]:
-            # otherwise parts that do not need them would start at once, and hold memory for a long
-            # time
+            # otherwise parts that need no gradients would start early and hold memory for long
             with tf.control_dependencies(gradients):
                 return here.backward(record, gradients)
 
@@ -71,7 +70,7 @@ def scan(
 
 
 class _Loop:
-    """One scan: its cell in parts, with a gradient and without."""
+    """One scan: its cell, divided into parts with a gradient and parts without."""
 
     def __init__(
         self, cell: ScanCell, carry: Any, inputs: Any, fixed: Any, length: tf.Tensor | None
@@ -79,7 +78,7 @@ class _Loop:
         self.fixed = fixed
         self._take(cell, carry, inputs)
         self.length = self.size if length is None else length
-        # traced outside the loop only for the shapes; it never runs, as nothing reads it
+        # traced outside the loop only for the shapes; it never runs, because nothing reads it
         recorders = [_Recorder(product) for product in self.products]
         self.outputs, _ = self._step(recorders, self.tensors, carry, tf.constant(0))
         self.sums = [recorder.y for recorder in recorders]
@@ -88,7 +87,7 @@ class _Loop:
         self.record = _Stacks(self.recorded.templates)
 
     def _take(self, cell: ScanCell, carry: Any, inputs: Any) -> None:
-        """Set the cell, and the tensors that it runs over."""
+        """Set the cell and the tensors that it reads."""
         self.cell, self.carry, self.inputs = cell, carry, inputs
         self.leaves = tf.nest.flatten(cell)
         self.products = [leaf for leaf in self.leaves if isinstance(leaf, Product)]
@@ -156,14 +155,14 @@ class _Loop:
     def backward(
         self, record: Sequence[tf.Tensor], gradients: Sequence[tf.Tensor]
     ) -> list[tf.Tensor]:
-        """Gradients of the tensors of `differentiated`, from those of outputs and last carry."""
+        """Gradients of `differentiated`, from the gradients of the outputs and the last carry."""
         width = len(tf.nest.flatten(self.carry))
         d_outputs, d_carry = list(gradients[:-width]), list(gradients[-width:])
         inputs = tf.nest.flatten(self.inputs)
         stacks = [self._array(x[0]) for x in inputs]  # dx_t
         stacks += [self._array(x) for x in self.reads] + [self._array(y) for y in self.sums]
         zeros = [tf.zeros_like(tensor) for tensor in self.tensors]
-        # transposed once: a product of few rows with a transposed matrix is slow on CPUs
+        # transposed in advance, because few rows times a transposed matrix is slow on CPUs
         transposed = [tf.linalg.matrix_transpose(product.matrix) for product in self.products]
 
         def body(i: tf.Tensor, record: list, d_carry: list, d_tensors: list, stacks: list) -> tuple:
@@ -225,7 +224,7 @@ class _Loop:
 
 
 class _Stacks:
-    """Tensors of each step, last in, first out: the backward loop frees each after use."""
+    """Stacks of each step's tensors; the backward loop pops and frees them one by one."""
 
     def __init__(self, templates: Sequence[tf.Tensor]):
         self._kinds = [(template.dtype, template.shape) for template in templates]
@@ -258,8 +257,7 @@ class _Stacks:
 
 
 class _SideBySide:
-    """Tensors of each step joined into a few wider ones, in compiled code where all shapes are
-    known.
+    """Joins the tensors of each step into a few wide ones, in compiled code with known shapes.
 
     On a GPU, launching a write takes longer than the write itself. On a CPU, joining costs time.
     """
@@ -274,7 +272,7 @@ class _SideBySide:
         self.templates = self.joined(templates)
 
     def joined(self, tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-        """Tensors (B,..) of the same type and B joined, (B, all their widths)."""
+        """Join tensors (B,..) of the same type and B into (B, sum of their widths)."""
         return [
             tensors[places[0]]
             if len(places) == 1
@@ -283,7 +281,7 @@ class _SideBySide:
         ]
 
     def apart(self, joined: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-        """The tensors before `joined`, of one step or of all steps, (T,..)."""
+        """The reverse of `joined`, for one step or for all steps (T,..)."""
         tensors: dict[int, tf.Tensor] = {}
         for whole, places in zip(joined, self._groups, strict=True):
             if len(places) == 1:

@@ -65,7 +65,7 @@ class TopWords:
         """Ids (N,K) int32 and log-probabilities (N,K) float32, sentence by sentence.
 
         sources: ids (B,S,F) and mask (B,S) for each model; target and its mask: (B,T). The models'
-        log-probabilities are summed with their weights, and normalised.
+        log-probabilities are added with their weights and normalised.
         """
         given = tf.convert_to_tensor(target), tf.convert_to_tensor(target_mask)
         of_models = [

@@ -1,7 +1,7 @@
 """The recurrent units, each with its equations; the state is (h,), or for LSTM and SRU (h, c).
 
 Vectors are rows; x W is the product of the input, and h U the product of the state. The arrays of a
-unit are joined, so that x W and h U are one product each. R: rows; D: width of the state.
+unit are joined to compute x W and h U as one product each. R: rows; D: width of the state.
 """
 
 from collections.abc import Callable
@@ -14,25 +14,25 @@ from ..parameters.structure import WITHOUT_STATE_PRODUCT, Normalization, Unit
 from .normalization import Norm, normalize
 from .products import Products
 
-UnitState = tuple[tf.Tensor, ...]  # (R,D) each; other layers read the first
+UnitState = tuple[tf.Tensor, ...]  # (R,D) each; other layers read only the first
 
 
 class Sums(NamedTuple):
     """The bias and the normalisation of a unit's products x W and h U."""
 
     bias_place: BiasPlace
-    bias: tf.Tensor | None  # as wide as the products
+    bias: tf.Tensor | None  # of the width of the products
     input_norms: tuple[Norm, ...] = ()  # one for all columns, or for gates and for proposal
     state_norms: tuple[Norm, ...] = ()
 
     def from_input(self, xW: tf.Tensor | None) -> tf.Tensor | None:
-        """Everything that does not depend on the state, computed for all positions at once."""
+        """The terms that do not depend on the state, computed for all positions at once."""
         if xW is None:
             return self.bias if self.bias_place is BiasPlace.AFTER else None
         return self._normalized(xW, self.input_norms, BiasPlace.INPUT)
 
     def from_state(self, hU: tf.Tensor) -> tf.Tensor:
-        """The state's product, normalised, with the bias if the state has it."""
+        """The normalised product of the state, plus the bias if the state has it."""
         return self._normalized(hU, self.state_norms, BiasPlace.STATE)
 
     def _normalized(self, x: tf.Tensor, norms: tuple[Norm, ...], here: BiasPlace) -> tf.Tensor:
@@ -45,8 +45,9 @@ class Sums(NamedTuple):
 
 
 def _normalize_parts(x: tf.Tensor, norms: tuple[Norm, ...]) -> tf.Tensor:
-    """All columns at once, or, as in Nematus, those of each matrix separately. An SRU's input, the
-    last columns, is not normalised.
+    """Normalise all columns at once or, as in Nematus, the columns of each matrix separately.
+
+    The last columns of an SRU, its input, are not normalised.
     """
     if len(norms) < 2:
         return normalize(x, norms[0] if norms else None)
@@ -61,8 +62,8 @@ class GRU(NamedTuple):
     """Gated recurrent unit with the reset after the product (DL4MT, Nematus, Marian; cs224n).
 
     [r z] = sigma(x W_rz + h U_rz); p = tanh(x W + r * (h U)); h' = (1-z) * p + z * h
-    (eq. 2-5 and 9-12 of the cGRU note). With the bias at the state, as in the second cell of the
-    cGRU, p = tanh(x W + r * (h U + b)).
+    (eq. 2-5 and 9-12 of the cGRU note). If the bias belongs to the state, as in the second cell of
+    the cGRU, p = tanh(x W + r * (h U + b)).
     """
 
     sums: Sums
@@ -180,7 +181,7 @@ PHI = {Unit.TANH: tf.tanh, Unit.RELU: tf.nn.relu, Unit.SIGMOID: tf.sigmoid}
 
 
 def nudged(state: UnitState, nudge: UnitState) -> UnitState:
-    """The state plus a nudge of `optimization.gradient_norms`; () for none."""
+    """The state plus a nudge of `optimization.gradient_norms`, () for no nudge."""
     return tuple(a + n for a, n in zip(state, nudge, strict=True)) if nudge else state
 
 

@@ -15,13 +15,13 @@ def word_costs(
 ) -> tf.Tensor:
     """(1-e) * -log p_y + e * mean_v(-log p_v) of each row, in nats: (N,V), (N,) -> (N,).
 
-    shares: (N,K), which sum to 1 in each row, for words (N,K): the sum of -share * log p_word over
-    them replaces -log p_y.
+    shares: (N,K) for words (N,K), with sum 1 in each row; the sum of -share * log p_word replaces
+    -log p_y. compiled: whether XLA compiles the function.
 
     TensorFlow's own operation takes more than twice the time on CPUs, and label smoothing would
-    read the logits once more; here the gradient reuses the exponentials of the forward pass. The
-    memory of the logits, the largest tensor of an update, is reused too. compiled: whether XLA
-    compiles the function; it reuses memory itself, and lacks the operation that does so elsewhere.
+    read the logits once more; here the gradient reuses the exponentials of the forward pass, and
+    the exponentials reuse the memory of the logits, the largest tensor of an update. XLA lacks the
+    operation for that, but reuses memory itself.
     """
     rest = 1 - label_smoothing
     if shares is None:

@@ -5,7 +5,7 @@
     s_j = REC2(s'_j, c_j)                                             (eq. 9-12)
     s_0 = tanh(mean_i(h_i) W_init + b)
 
-The cells may be any unit; an LSTM's memory goes through both. Without REC2 (Marian's
+The cells may be any unit; an LSTM's memory passes through both. Without REC2 (Marian's
 `--dec-cell-base-depth 1`), s_j = s'_j, and only the readout reads c_j.
 """
 
@@ -25,12 +25,12 @@ from .rnnsearch import RNNSearch
 
 
 class Conditional(NamedTuple):
-    """REC1, ATT, REC2, then transitions and the levels above."""
+    """The cell: REC1, ATT, REC2, then transitions and the levels above."""
 
     first: Transition
     intermediate_product: Products  # s'_j [U_a | U]
     attention: Attention
-    second: Recurrent | None  # Marian's models may lack it
+    second: Recurrent | None  # None in some models of Marian
     levels: Levels
 
     def step(self, states: States, x: tf.Tensor, _fixed: tuple = ()) -> tuple[Recurrence, States]:

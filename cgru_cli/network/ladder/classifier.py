@@ -1,4 +1,4 @@
-"""Classifier: many to one, a label for the whole sentence (cs224n: sentiment).
+"""Classifier: many to one, one label for the whole sentence (cs224n: sentiment).
 
 The annotations h_i of any encoder are pooled into one vector v; p(y | x) = softmax(v W_o + b_o).
 
@@ -8,7 +8,7 @@ The annotations h_i of any encoder are pooled into one vector v; p(y | x) = soft
     attention  e_i = v_a^T tanh(W_a h_i + b_a), alpha_i = softmax_i e_i, v = sum_i alpha_i h_i
                (Yang et al. 2016; v_a is a learned query)
 
-Word S is EOS, which is treated like the others.
+Word S is EOS; it is treated like the other words.
 """
 
 from typing import Any

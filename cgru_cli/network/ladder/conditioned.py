@@ -1,4 +1,4 @@
-"""Conditioned language model: one to many, a text from one input, such as a picture's caption.
+"""Conditioned language model: one to many, a text for one input, such as a picture's caption.
 
     s_0 = tanh(v W_init + b);  s_j = f(s_{j-1}, E[y_{j-1}]);  p(y_j) = g(E[y_{j-1}], s_j)
 

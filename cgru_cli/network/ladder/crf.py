@@ -1,6 +1,6 @@
 """Linear-chain CRF: tags that depend on their neighbours (Lafferty et al. 2001).
 
-e_t are the logits of a tagger. With a score a for the first tag of a line, b for the last, and A
+e_t are the logits of a tagger. With scores a for the first tag of a line, b for the last tag, and A
 for each pair of neighbouring tags, the tags y_1..y_n have
 
     score(y) = a[y_1] + sum_t e_t[y_t] + sum_{t<n} A[y_t, y_{t+1}] + b[y_n]
@@ -11,8 +11,8 @@ After the backward algorithm, the model writes one tag after another, like any o
     f_n[y] = b[y],    f_t[y] = log sum_y' exp(A[y, y'] + e_{t+1}[y'] + f_{t+1}[y'])
     p(y_t | y_{t-1}, x) = softmax(A[y_{t-1}] + e_t + f_t)[y_t],    A[y_0] = a
 
-The product over t is p(y | x). A search computes max in place of log sum exp (Viterbi): the score
-of a prefix is then that of the best tagging with this prefix, and a beam of k keeps the k best
+The product over t is p(y | x). A search computes max instead of log sum exp (Viterbi): a prefix
+then has the score of the best tagging that begins with it, and a beam of k keeps the k best
 taggings.
 """
 
@@ -30,15 +30,15 @@ SMALLEST = 1e-37  # keeps the logarithm finite
 
 
 class Sums(NamedTuple):
-    """f_t as a sum over everything that may follow, from the end of a line."""
+    """The cell for f_t as a sum over all following tags, run from the end of a line."""
 
-    product: Product  # by exp(A)^T: much faster than a sum for each pair of tags
+    product: Product  # with exp(A)^T: much faster than a sum for each pair of tags
 
     def step(self, f: tf.Tensor, e: tf.Tensor, inside: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """f_{t+1}, e_{t+1} (B,L) -> f_t; inside: (B,1), 1 where there is a word t+1."""
         x = e + f
-        # its gradient cancels; added as a third term, in an order that differs from trace to trace,
-        # it would make a resumed training round differently
+        # The gradient of `largest` cancels. Without stop_gradient it would be a third term, whose
+        # order in the sum differs between traces, and a resumed training would round differently.
         largest = tf.stop_gradient(tf.reduce_max(x, axis=-1, keepdims=True))
         (sums,) = self.product(tf.exp(x - largest))
         f = tf.where(inside > 0, largest + tf.math.log(tf.maximum(sums, SMALLEST)), f)
@@ -46,7 +46,7 @@ class Sums(NamedTuple):
 
 
 class Best(NamedTuple):
-    """f_t as the maximum over everything that may follow."""
+    """The cell for f_t as the maximum over all following tags, run from the end of a line."""
 
     transitions: tf.Tensor  # (L,L): A
 

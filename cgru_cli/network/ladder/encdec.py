@@ -1,4 +1,4 @@
-"""Encoder-decoder: one summary of the source, seen at every step (Cho et al. 2014; cs224n).
+"""Encoder-decoder: every step reads one summary of the source (Cho et al. 2014; cs224n).
 
     C = the encoder's last state;  s_0 = tanh(C W_init + b)
     s_j = f(s_{j-1}, E[y_{j-1}], C);  p(y_j) = g(E[y_{j-1}], s_j, C)
@@ -7,7 +7,7 @@ Without the previous word (`Structure.feedback`):
 
     s_j = f(s_{j-1}, C);  p(y_j) = g(s_j, C)
 
-Its arrays have the names of DL4MT's session 1. C concatenates the last annotation of each
+The arrays have the names of DL4MT's session 1. C concatenates the last annotation of each
 direction: at the last word (EOS) for forward, at the first word for backward.
 """
 
@@ -27,15 +27,15 @@ class Summary(NamedTuple):
     """The memory: the single context of a sentence, and its products."""
 
     context: tf.Tensor  # (B,C) float32
-    cW: tf.Tensor  # (B,3D), or as wide as the unit's products: C Wc, normalised
+    cW: tf.Tensor  # (B,3D), or the width of the unit's products: C Wc, normalised
     readout: tf.Tensor  # (B,R) C C_o
 
 
 class Summarized(NamedTuple):
-    """The cell that reads the previous word and the summary, transitions, the levels above."""
+    """A cell that reads the previous word and the summary, then transitions and levels above."""
 
     first: Transition
-    summary: Summary  # (R,..): of each row's sentence
+    summary: Summary  # (R,..): for the sentence of each row
     levels: Levels
 
     def step(
@@ -63,7 +63,7 @@ class EncoderDecoder:
         self.levels = Levels.of(layers, transitions)
 
     def memory(self, encoded: Encoded, _search: bool) -> Summary:
-        """C and its products, with the cell's bias unless the previous word adds it."""
+        """C and its products, including the cell's bias unless the previous word adds it."""
         context = last_annotation(encoded.annotations, encoded.mask, self.structure)
         cW, readout = self.context_product(context)
         cW, bias = self.context_sums.from_input(cW), self.first.unit.sums.from_input(None)

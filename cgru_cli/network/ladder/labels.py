@@ -1,6 +1,6 @@
 """The common part of models that predict labels; they have no decoder and read no previous word.
 
-A sentence has vectors v_1..v_n; each is labelled independently, and then the sentence ends:
+A sentence has vectors v_1..v_n; each gets a label independently, and then the sentence ends:
 
     p(y_t | x) = softmax(v_t W_o + b_o);  y_{n+1} = EOS
 
@@ -19,11 +19,11 @@ from .levels import Recurrence, States
 
 
 class Labelled(NamedTuple):
-    """The vectors that get labels, of B sentences with at most W labels each."""
+    """The vectors to label, of B sentences with at most W labels each."""
 
-    vectors: tf.Tensor  # (B,W,C) float32: v_t; (B,W,L) of a CRF: e_t + f_t
+    vectors: tf.Tensor  # (B,W,C) float32: v_t; for a CRF, (B,W,L): e_t + f_t
     count: tf.Tensor  # (B,) int32: n
-    alignment: tf.Tensor | tuple  # (B,S) float32: weights of the pooled words, for one vector
+    alignment: tf.Tensor | tuple  # (B,S) float32: weights of pooled words, if n is 1
     mask: tf.Tensor | tuple  # (B,S) float32: 1 at words and EOS; () without alignment
     log_z: tf.Tensor | tuple = ()  # (B,) float32, of a CRF in a search
     summed: tf.Tensor | tuple = ()  # (B,W,L) float32: the vectors of a CRF outside a search
@@ -31,7 +31,7 @@ class Labelled(NamedTuple):
     def at(self, position: tf.Tensor, sentence: tf.Tensor, before: Any = ()) -> Recurrence:
         """The readout's input at positions (R,) int32 of sentences (R,) int32.
 
-        before: (R,L), for a CRF the scores that the previous label adds.
+        before: (R,L), the scores that a CRF adds for the previous label.
         """
         rows: Labelled = self._replace(summed=())
         rows = tf.nest.map_structure(lambda x: tf.gather(x, sentence), rows)
@@ -56,7 +56,7 @@ class Labelled(NamedTuple):
         return Recurrence(vectors, (), self._aligned(ended), ended)
 
     def _aligned(self, ended: tf.Tensor) -> tf.Tensor | tuple:
-        """The alignment (..,B,S) of labels; after the last label (..,B), that of EOS to EOS."""
+        """The alignment (..,B,S) of labels; once `ended` (..,B), it aligns EOS to EOS."""
         if not tf.is_tensor(self.alignment):
             return ()
         last = tf.cast(tf.cumsum(self.mask, axis=1, reverse=True) == 1, tf.float32) * self.mask
@@ -77,7 +77,7 @@ class Labeller:
 
 
 class Labelling(NamedTuple):
-    """A step returns the next vector of each row's sentence; the states count the labels so far."""
+    """A cell that returns the next vector of each row's sentence; its state counts the labels."""
 
     labelled: Labelled
     sentence: tf.Tensor  # (R,) int32
@@ -101,7 +101,7 @@ class LabelReadout:
     ) -> tf.Tensor:
         """Logits (R,V) float32: -inf for EOS and UNK, or after the last label for all but EOS.
 
-        sentence: (R,), the sentence of each row, for dropout, unless a row is a sentence. Other
+        sentence: (R,), the sentence of each row, for dropout; None if a row is a sentence. Other
         arguments of `Readout` are ignored: labels read no previous word and have no shortlist.
         """
         labels = self.labels(recurrence, sentence=sentence)

@@ -1,7 +1,7 @@
 """The common parts of the decoders: their levels, and the result of a step.
 
-The cell of each decoder is a nest of products, biases and constants with a `step`. A search calls
-it with a row per hypothesis; `scan` runs it over time, and computes its gradient.
+The cell of each decoder is a nested tuple of products, biases and constants, with a method `step`.
+A search calls `step` with one row per hypothesis; `scan` runs it over time and computes gradients.
 """
 
 from collections.abc import Sequence
@@ -19,16 +19,16 @@ States = tuple[UnitState, ...]  # by level of the decoder
 
 
 class Recurrence(NamedTuple):
-    """The input of the readout; () for parts that the type lacks."""
+    """The input of the readout; () for parts that the model type lacks."""
 
     top: tf.Tensor  # (R,D) output of the highest level
     context: tf.Tensor | tuple  # (R,R') c_j C_o
     alignment: tf.Tensor | tuple  # (R,S) alpha_j
-    ended: tf.Tensor | tuple = ()  # (R,) float32: 1 where no label is left, and EOS follows
+    ended: tf.Tensor | tuple = ()  # (R,) float32: 1 where no label is left and EOS follows
 
 
 class Levels(NamedTuple):
-    """The transition cells that end the decoder's first level, and the levels above."""
+    """The transition cells at the end of the decoder's first level, and the levels above."""
 
     transitions: list[Transition]
     levels: list[tuple[Products, list[Transition]]]
@@ -47,8 +47,9 @@ class Levels(NamedTuple):
     def climb(
         self, first: UnitState, above: Sequence[UnitState], context: tf.Tensor | None = None
     ) -> tuple[tf.Tensor, States]:
-        """State of the cell before the transitions, old states of the levels above -> output (R,D),
-        all new states.
+        """Run the transitions and the levels above; returns the output (R,D) and all new states.
+
+        first: the state of the cell before the transitions; above: old states of the levels above.
         """
         nudges = self.nudges or ((),) * (1 + len(self.levels))
         new = [nudged(transit(self.transitions, first, None), nudges[0])]

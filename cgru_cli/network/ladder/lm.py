@@ -1,9 +1,9 @@
-"""Recurrent language model: there is no source (Mikolov et al. 2010; cs224n).
+"""Recurrent language model, without a source (Mikolov et al. 2010; cs224n).
 
     s_j = f(s_{j-1}, E[y_{j-1}]), s_0 = 0;  p(y_j) = g(E[y_{j-1}], s_j)
 
-Its arrays and its readout are those of DL4MT's session 0. The other decoders that read the source
-only in their first state, `conditioned` and `seq2seq`, differ from it in s_0.
+Arrays and readout are those of DL4MT's session 0. `conditioned` and `seq2seq`, which read the
+source only in their first state, differ from `lm` in s_0.
 """
 
 from typing import NamedTuple
@@ -24,7 +24,7 @@ class Beginning(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """Cells that read the previous word, or nothing, and no source."""
+    """Cells that read only the previous word, or no word at all."""
 
     first: Transition
     levels: Levels
@@ -57,5 +57,5 @@ class LanguageModel:
         return memory.states
 
     def cell(self, _memory: Beginning, _place: Place | None) -> Chain:
-        """The same for every batch."""
+        """The decoder's cells, which are the same for every batch."""
         return self.chain

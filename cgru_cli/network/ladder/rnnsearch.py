@@ -24,7 +24,7 @@ from .levels import Levels, Recurrence, States, alike
 
 
 class Searching(NamedTuple):
-    """Attention, then the cell that reads both word and context, transitions, the levels above."""
+    """Attention, a cell that reads word and context, then transitions and the levels above."""
 
     state_product: Products  # s_{j-1} [U_a | U]
     attention: Attention
@@ -56,7 +56,7 @@ class RNNSearch:
         self.levels = Levels.of(layers, transitions)
 
     def memory(self, encoded: Encoded, search: bool) -> Memory:
-        """The source as attention needs it."""
+        """The memory of the source for attention."""
         return self.attention.memory(encoded, search)
 
     def start(self, memory: Memory) -> States:

@@ -7,8 +7,8 @@ Without the previous word (`Structure.feedback`), it is the simplest decoder (cs
 
     s_j = f(s_{j-1});  p(y_j) = g(s_j)
 
-Sutskever et al. reverse the source, so that its first words are nearest to the target's:
-`Encoder.REVERSED`.
+Sutskever et al. reverse the source (`Encoder.REVERSED`), so that its first words are close to the
+first target words.
 """
 
 from ..encoder import Encoded

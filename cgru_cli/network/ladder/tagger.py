@@ -1,11 +1,11 @@
 """Tagger: aligned many to many, a tag for each word of the source (cs224n).
 
-Every annotation is read out independently, y_t = g(V [h_t ; h'_t] + c):
+Each tag is predicted independently, y_t = g(V [h_t ; h'_t] + c):
 
     p(y_t | x) = softmax(h_t W_o + b_o)
 
 where h_t is the annotation of word t, or of its first piece if the word is split.
-With `--crf` a tag depends on its neighbours, see `crf`.
+With `--crf`, a tag depends on its neighbours; see `crf`.
 """
 
 from typing import Any
@@ -27,7 +27,7 @@ class Tagger(Labeller):
             self.chain, self.logits = Chain(layers), LabelReadout(layers).at_all_words
 
     def memory(self, encoded: Encoded, search: bool) -> Labelled:
-        """The annotations h_t of the words of each sentence; with a CRF, its scores."""
+        """The annotations h_t of the words of each sentence; with a CRF, the CRF's scores."""
         annotations: Any = encoded.annotations
         starts: Any = encoded.starts
         order = tf.argsort(starts, axis=1, direction="DESCENDING", stable=True)
