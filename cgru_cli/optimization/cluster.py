@@ -21,7 +21,7 @@ _SLURM_PORTS = 20_000  # the first port, and the number of ports: a job's number
 
 
 def is_named(environment: Mapping[str, str]) -> bool:
-    """Whether the environment names workers; it is not parsed."""
+    """Whether the environment names workers; does not parse it."""
     tasks = environment.get("SLURM_STEP_NUM_TASKS", "1")
     return bool(environment.get("TF_CONFIG", "").strip()) or (tasks.isdigit() and int(tasks) > 1)
 
@@ -29,14 +29,14 @@ def is_named(environment: Mapping[str, str]) -> bool:
 class Cluster(NamedTuple):
     """All processes of a training run; worker 0 writes, logs and validates."""
 
-    addresses: tuple[str, ...]  # HOST:PORT of each
-    index: int  # type: ignore[assignment]  # of this one; a tuple's own method is not used
+    addresses: tuple[str, ...]  # HOST:PORT of each process
+    index: int  # type: ignore[assignment]  # of this process; hides a tuple's method
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Self | None:
-        """The workers that TF_CONFIG names, else Slurm; None for a single process.
+        """The workers from TF_CONFIG, else from Slurm's variables; None for a single process.
 
-        Raises CgruError for values that it does not understand.
+        Raises CgruError for invalid values.
         """
         if environment.get("TF_CONFIG", "").strip():
             cluster = cls(*_from_tf_config(environment["TF_CONFIG"]))
@@ -51,9 +51,9 @@ class Cluster(NamedTuple):
         return f"worker {index} ({self.addresses[index]})"
 
     def meet(self, seconds: float = 300) -> None:
-        """Wait for all workers, at the address of worker 0, which is then free again.
+        """Wait for all workers, at the address of worker 0, and then release the address.
 
-        TensorFlow would wait forever and ignore signals. Raises CgruError if some do not
+        TensorFlow would wait forever and ignore signals. Raises CgruError if a worker does not
         connect in time.
         """
         until = time.monotonic() + seconds
@@ -66,7 +66,7 @@ class Cluster(NamedTuple):
 
 
 def _wait_for_others(workers: Cluster, until: float) -> list[int]:
-    """Worker 0's part: wait for the others' reports, then answer all. Returns missing workers."""
+    """In worker 0, wait for the others' reports, then answer all; returns the missing workers."""
     missing = set(range(1, len(workers.addresses)))
     port = int(workers.addresses[0].rpartition(":")[2])
     with contextlib.ExitStack() as stack:
@@ -95,7 +95,7 @@ def _wait_for_others(workers: Cluster, until: float) -> list[int]:
 
 
 def _report(workers: Cluster, until: float) -> list[int]:
-    """The others' part: report to worker 0 and wait for its answer. Returns [0] without one."""
+    """In other workers, report to worker 0 and await its answer; returns [0] without an answer."""
     host, _, port = workers.addresses[0].rpartition(":")
     warning = time.monotonic() + _PATIENCE
     while (now := time.monotonic()) < until:
@@ -115,7 +115,7 @@ def _report(workers: Cluster, until: float) -> list[int]:
 def _from_tf_config(text: str) -> tuple[tuple[str, ...], int]:
     """Addresses and index; a chief is worker 0, before the workers.
 
-    TensorFlow's own resolver checks none of this.
+    TensorFlow's own resolver does not check the values.
     """
     try:
         values = json.loads(text)
@@ -140,12 +140,12 @@ def _from_tf_config(text: str) -> tuple[tuple[str, ...], int]:
 
 
 def _from_slurm(environment: Mapping[str, str]) -> tuple[tuple[str, ...], int]:
-    """Addresses and index of a step's tasks, by TensorFlow's reading of Slurm's variables."""
+    """Addresses and index of a step's tasks; TensorFlow parses Slurm's variables."""
     import tensorflow as tf
 
     port = _SLURM_PORTS + int(environment.get("SLURM_JOB_ID") or 0) % _SLURM_PORTS
     tasks = int(environment["SLURM_STEP_NUM_TASKS"])
-    try:  # the numbers of GPUs keep it from asking nvidia-smi; TensorFlow itself finds the GPUs
+    try:  # with numbers of GPUs, TensorFlow does not run nvidia-smi; it finds the GPUs later
         resolver: Any = tf.distribute.cluster_resolver.SlurmClusterResolver(
             port_base=port, gpus_per_node=tasks, gpus_per_task=1, auto_set_gpu=False
         )

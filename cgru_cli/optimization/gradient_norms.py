@@ -1,8 +1,8 @@
-"""The norm of the gradient: of each parameter, and at each step of the recurrences.
+"""Gradient norms of each parameter and of each step of the recurrences.
 
 A nudge n_t = 0 is added to every new state h_t before anything reads it. The gradient with respect
-to n_t is then the whole of d cost / d h_t: through the readout, the next state, attention and the
-levels above. The rest of the computation is that of training.
+to n_t is then all of d cost / d h_t: through the readout, the next state, attention and the levels
+above. The rest of the computation is the same as in training.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ ARRAYS = ("h", "c")  # the arrays of a state; c is an LSTM's memory
 
 
 class GradientNorms(NamedTuple):
-    """Costs and norms at one batch.
+    """Costs and norms of one batch.
 
     States have names such as "decoder.1.h" (level 1), "decoder.1.c" (an LSTM's memory) and
-    "encoder.1.backward.h". Each has one number per step, the mean over the sentences with that
-    step. Steps are counted from the beginning of a sentence; for the last word, the decoder's steps
-    are counted backwards from that word.
+    "encoder.1.backward.h". Each has one number per step: the mean over the sentences that have
+    this step. Steps are counted from the beginning of a sentence; for the cost of the last word,
+    the decoder's steps are counted backwards from that word.
     """
 
     cost: float  # sum over the batch, nats
@@ -42,7 +42,7 @@ class GradientNorms(NamedTuple):
     last_word: dict[str, list[float]]  # the gradient of the cost of a sentence's last word
 
     def to_json(self, count: int) -> dict[str, Any]:
-        """For the log, with six digits; count: the divisor of the cost."""
+        """A record for the log, with six digits; count: the divisor of the cost."""
 
         def short(norm: float) -> float:
             return float(f"{norm:.6g}")
@@ -59,7 +59,7 @@ class GradientNorms(NamedTuple):
 
 
 class GradientProbe:
-    """Measures the gradient of a model in training, and changes nothing."""
+    """Measures the gradient of a model in training, without changing the model."""
 
     def __init__(self, step: TrainingStep):
         self.step = step
@@ -67,7 +67,7 @@ class GradientProbe:
         self._traced: Any = None
 
     def norms(self, batch: Batch, masks: Mapping[str, np.ndarray]) -> GradientNorms:
-        """All norms at a batch, with its dropout masks."""
+        """All norms for a batch and its dropout masks."""
         mask = np.asarray(batch.target_mask)
         ends = self.step.model.structure.type.writes_text  # the mask counts EOS
         last = np.maximum(mask.sum(axis=1).astype(int) - 1 - ends, 0)
@@ -108,7 +108,7 @@ class GradientProbe:
     def _batch_norms(
         self, batch: Batch, masks: dict[str, tf.Tensor], scale: tf.Tensor
     ) -> tuple[tf.Tensor, dict[str, tf.Tensor], dict[str, tf.Tensor]]:
-        """Cost (); norms of parameters, () each; norms at states, (T,B) or (S,B) each."""
+        """Cost (); norms of parameters, () each; norms of states, (T,B) or (S,B) each."""
         model = self.step.model
         arrays = {name: variable.value for name, variable in model.parameters.items()}
         values = {name: arrays[name] for name in self.step.trained}
@@ -127,7 +127,7 @@ class GradientProbe:
 
 
 def zeros(structure: Structure, batch: Batch) -> dict[str, tf.Tensor]:
-    """A nudge for every state of a batch: (T,B,D) or, by position of the source, (S,B,D)."""
+    """A nudge for every state of a batch: (T,B,D) in the decoder, (S,B,D) in the encoder."""
     rows, words = tf.unstack(tf.shape(batch.target))
     nudges = {}
     for level in structure.decoder_levels():
@@ -144,9 +144,9 @@ def zeros(structure: Structure, batch: Batch) -> dict[str, tf.Tensor]:
 
 
 class NudgedNetwork(Network):
-    """A network over a batch that adds the nudges of `zeros` to its states.
+    """A network that adds the nudges of `zeros` to its states, for one batch.
 
-    It is not packed: each position has its own nudges.
+    The network is not packed, because each position has its own nudges.
     """
 
     def __init__(self, nudges: Mapping[str, tf.Tensor], *network: Any):
@@ -193,7 +193,7 @@ class _NudgedCell(NamedTuple):
 
 
 def _norm(x: tf.Tensor) -> tf.Tensor:
-    """The norm over the last axis, even of numbers whose squares float32 cannot hold."""
+    """The norm over the last axis, without overflow or underflow of the squares."""
     largest = tf.reduce_max(tf.abs(x), axis=-1, keepdims=True)
     norm = largest[..., 0] * tf.norm(tf.math.divide_no_nan(x, largest), axis=-1)
     return tf.where(tf.math.is_finite(largest[..., 0]), norm, largest[..., 0])

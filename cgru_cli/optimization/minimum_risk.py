@@ -1,6 +1,6 @@
-"""Samples from a model in training, and the risk of each, for minimum risk training.
+"""Samples from a model in training, and their risks, for minimum risk training.
 
-Shen et al. 2016; Nematus' --objective MRT. The sampler of `cgru translate` draws them from the
+Shen et al. 2016; Nematus' --objective MRT. The sampler of `cgru translate` draws samples from the
 model without dropout. The risk is 1 minus sentence-level BLEU or chrF by sacreBLEU, after joining
 sub-words.
 """
@@ -28,22 +28,22 @@ Loss = Callable[[str, str], float]  # hypothesis, reference -> risk
 class MinimumRisk(NamedTuple):
     """The settings of minimum risk training."""
 
-    samples: int  # per source, before equal ones are dropped
+    samples: int  # per source, before duplicates are dropped
     with_reference: bool  # whether the expected risk counts the reference
     loss: str  # bleu or chrf
     longest: tuple[float, int] = (1.5, 5)  # a, b: a sample has at most a * source words + b
-    rows: int = 256  # candidates computed together; at least those of one source
+    rows: int = 256  # candidates computed together, at least all of one source
 
 
 class _Distinct(NamedTuple):
-    """The candidates of a source, the reference first; whether the risk counts the reference."""
+    """The candidates of a source, reference first, and whether the risk counts the reference."""
 
     words: list[list[int]]
     first_counts: bool
 
 
 class Sampler:
-    """Samples the candidates of batches with the model's current weights."""
+    """Samples candidates for batches with the model's current weights."""
 
     def __init__(
         self,
@@ -63,11 +63,11 @@ class Sampler:
     def __call__(
         self, batch: Batch, masks: Mapping[str, np.ndarray], numbers: Sequence[int], rows: int = 0
     ) -> list[tuple[Candidates, dict[str, np.ndarray]]]:
-        """A batch's candidates, in parts that are computed one after another.
+        """A batch's candidates, in parts to compute one after another.
 
         masks: the batch's dropout, shared by all candidates of a source. numbers: one per pair,
-        unique in the training, which determines the samples. rows: return at least as
-        many parts as a batch of this many pairs has; the last ones may be empty.
+        unique in the training run; seeds the samples. rows: return at least as many parts as for a
+        batch of this many pairs; the last parts may be empty.
         """
         lists = self._drawn(batch, numbers) if batch.sentences else []
         together = max(1, self._risk.rows // (self._risk.samples + 1))
@@ -104,7 +104,7 @@ class Sampler:
     def _part(
         self, batch: Batch, masks: Mapping[str, np.ndarray], lists: Sequence[_Distinct], first: int
     ) -> tuple[Candidates, dict[str, np.ndarray]]:
-        """The candidates of some sources of a batch, from the first one on."""
+        """The candidates of some sources of a batch, beginning with source number `first`."""
         width = self._risk.samples + 1
         longest = max(1, *(len(words) for each in lists for words in each.words))
         longest = grid_length(longest) if self._grid else longest
@@ -130,7 +130,7 @@ class Sampler:
             mask.reshape(-1, longest),
         )
         dropped = {name: repeated(one) for name, one in masks.items() if name != "target"}
-        if "target" in masks:  # whole words: other words here, dropped by position
+        if "target" in masks:  # whole words: candidates have other words, so drop by position
             whole = repeated(masks["target"])
             dropped["target"] = np.ones(examples.target.shape, np.float32)
             least = min(longest, whole.shape[1])

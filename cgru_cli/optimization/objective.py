@@ -1,6 +1,6 @@
 """The training objectives: cross-entropy, with guided attention, and expected risk.
 
-Each gives the sum over a batch's sentences, so that batches can be added up.
+Each objective is a sum over a batch's sentences, so that batches can be added up.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from ..parameters.structure import FIRST_LABEL
 
 
 class Candidates(NamedTuple):
-    """K translations of each of G sources as G*K sentences, the reference first."""
+    """K translations of each of G sources as G*K sentences, reference first."""
 
     examples: Batch
     risk: tf.Tensor  # (G,K) float32: of each translation
-    kept: tf.Tensor  # (G,K) float32: 1 for those that the expected risk counts
+    kept: tf.Tensor  # (G,K) float32: 1 for translations that the expected risk counts
 
 
 class Objective(Protocol):
     """An objective to minimise."""
 
     def cost(self, network: Network, batch: Any) -> tf.Tensor:
-        """The sum over a batch: ()."""
+        """The sum of costs over a batch: ()."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class CrossEntropy:
 
     With label smoothing e (Szegedy et al. 2016, as Marian): (1-e) times this cost, plus e times the
     mean of -log p(v | y_<j, x) over the vocabulary. The weights of a batch multiply both costs of a
-    word, so a sentence of weight 0 has no effect; in Marian they multiply the first one only.
+    word, so a sentence of weight 0 has no effect; in Marian they multiply only the first cost.
 
-    Word-level distillation (Kim and Rush 2016): with a teacher, (1-w) times -log p of the
-    reference's word, plus w times the cross-entropy with the teacher's probabilities q of its most
-    probable words, - sum_v q(v) log p(v | y_<j, x), takes the place of -log p(y_j | y_<j, x).
+    Word-level distillation (Kim and Rush 2016): with a teacher, -log p(y_j | y_<j, x) becomes
+    (1-w) times itself plus w times the cross-entropy with the teacher's probabilities q of its most
+    probable words, - sum_v q(v) log p(v | y_<j, x).
     """
 
     label_smoothing: float = 0.0
@@ -65,7 +65,7 @@ class ExpectedRisk:
 
     sum_k Q_k risk_k, Q_k = p(y_k | x)^alpha / sum_l p(y_l | x)^alpha over the kept translations
     of a source, plus `mix` times the reference's cross-entropy per word. Label smoothing (see
-    `CrossEntropy`) applies to the latter only.
+    `CrossEntropy`) applies only to the cross-entropy.
     """
 
     alpha: float = 0.005
@@ -97,15 +97,15 @@ class ExpectedRisk:
 
 
 class TargetWords(NamedTuple):
-    """The N target words of a batch, side by side, and a network's logits."""
+    """The N target words of a batch in one axis, and a network's logits."""
 
     logits: tf.Tensor  # (N,V) float32; (N,L) for labels
-    targets: tf.Tensor  # (N,) int32; (N,1+K) with a teacher: the reference's word, and its own
+    targets: tf.Tensor  # (N,) int32; (N,1+K) with a teacher: reference's word, teacher's words
     weight: tf.Tensor  # (N,) float32: the factor of each word's cost; 0 at padding
     sentence: tf.Tensor  # (N,) int32: the sentence of each word
     weights: tf.Tensor  # (B,T) float32: `weight` by sentence and position
     unrolled: Unrolled
-    compiled: bool  # by XLA
+    compiled: bool  # whether XLA compiles the step
     shares: tf.Tensor | None = None  # (N,1+K) float32: of the targets; None without a teacher
 
     @classmethod
@@ -115,7 +115,7 @@ class TargetWords(NamedTuple):
         unrolled = unroll(network, source, source_mask, target, differentiable=True)
         weights = mask if isinstance(weights, tuple) else mask * weights
         read_out: Any = network.read_out
-        if not network.structure.type.writes_text:  # EOS after the labels is certain: cost 0
+        if not network.structure.type.writes_text:  # EOS after the labels is certain and has cost 0
             read_out = read_out.labels
             weights *= tf.cast(target >= FIRST_LABEL, weights.dtype)
             target = tf.maximum(target - FIRST_LABEL, 0)
@@ -145,7 +145,7 @@ class TargetWords(NamedTuple):
         return costs * self.weight
 
     def first_of_each(self, group: tf.Tensor) -> TargetWords:
-        """The words of the first of each `group` () of sentences."""
+        """The words of the first sentence of each `group` () of sentences."""
         if self.compiled:  # with fixed shapes: every group-th of all positions
             index = tf.range(tf.size(self.targets))[::group]
         else:
@@ -160,7 +160,7 @@ AttentionCost = Literal["ce", "mse", "mult"]
 
 
 class Guide(NamedTuple):
-    """Guided attention: the cost of the difference from word alignments (Chen et al. 2016)."""
+    """Guided attention: a cost for deviating from word alignments (Chen et al. 2016)."""
 
     cost: AttentionCost = "ce"
     weight: float = 0.1  # factor of a word's alignment cost
@@ -170,7 +170,7 @@ def attention_costs(attention: tf.Tensor, alignment: tf.Tensor, cost: AttentionC
     """Cost of the attention at each target word, 0 at words without alignments: (B,T).
 
     attention: (B,T,S), alpha_ij; alignment: (B,T,S), A_ij, which sums to 1 at a target word with
-    alignments and to 0 at others. With A_j the words that target word j is aligned to,
+    alignments and to 0 at others. A_j are the source words aligned to target word j.
 
         ce    - sum_i A_ij log(alpha_ij + e)
         mse   sum_i (alpha_ij - A_ij)^2 / 2

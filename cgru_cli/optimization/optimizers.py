@@ -1,4 +1,4 @@
-"""Keras' optimizers under the names and with the parameters of the legacy programs."""
+"""Keras' optimizers, with the names and parameters of the legacy programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import tensorflow as tf
 from ..errors import UsageError
 
 _ADAM = {"beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-8}
-# Keras' class, and the parameters of --optimizer-params in order, with their defaults.
+# Keras' class, and the parameters of --optimizer-params with defaults, in their order.
 OPTIMIZERS: dict[str, tuple[type, dict[str, float]]] = {
     "adam": (keras.optimizers.Adam, _ADAM),
     "adamw": (keras.optimizers.AdamW, _ADAM | {"weight_decay": 0.004}),
@@ -24,8 +24,8 @@ OPTIMIZERS: dict[str, tuple[type, dict[str, float]]] = {
     ),
 }
 
-# Each optimizer's sums over gradients: Marian's name and Keras' attribute, a list of variables with
-# one for each parameter.
+# Each optimizer's sums over gradients: Marian's name -> Keras' attribute, a list with one variable
+# per parameter.
 _SUMS = {
     keras.optimizers.Adam: {"adam_mt": "_momentums", "adam_vt": "_velocities"},
     keras.optimizers.Adagrad: {"adagrad_gt": "_accumulators"},
@@ -33,7 +33,7 @@ _SUMS = {
 
 
 def sums(optimizer: keras.optimizers.Optimizer) -> dict[str, list[Any]]:
-    """The variables of an optimizer that Marian has too, by Marian's names of their kinds."""
+    """The optimizer's variables that Marian also has, by Marian's names for their kinds."""
     for kind, attributes in _SUMS.items():
         if isinstance(optimizer, kind):
             return {name: getattr(optimizer, lists) for name, lists in attributes.items()}
@@ -41,7 +41,7 @@ def sums(optimizer: keras.optimizers.Optimizer) -> dict[str, list[Any]]:
 
 
 def optimizer(name: str, given: Sequence[float], rate: float) -> keras.optimizers.Optimizer:
-    """A new optimizer; given: values of its first parameters, in the order of OPTIMIZERS.
+    """Create an optimizer; given: values of its first parameters, in the order of OPTIMIZERS.
 
     Raises UsageError for too many parameters.
     """
@@ -65,9 +65,9 @@ def optimizer(name: str, given: Sequence[float], rate: float) -> keras.optimizer
 def _adam_in_one_pass(
     self: Any, gradient: tf.Tensor, variable: tf.Variable, learning_rate: tf.Tensor
 ) -> None:
-    """The update of Keras' Adam with its variables, by TensorFlow's fused operation.
+    """The update of Keras' Adam, computed by TensorFlow's fused operation.
 
-    The operation reads and writes the parameters once; Keras' own update does so about ten times.
+    The operation reads and writes the parameters once, Keras' own update about ten times.
     """
     place = self._get_variable_index(variable)
     step = tf.cast(self.iterations.value + 1, variable.dtype)
@@ -89,7 +89,7 @@ def _adam_in_one_pass(
 def _adagrad(
     self: Any, gradient: tf.Tensor, variable: tf.Variable, learning_rate: tf.Tensor
 ) -> None:
-    """The update of Marian: epsilon is added to the root, and not below it as in Keras."""
+    """Marian's update, which adds epsilon to the root; Keras adds it under the root."""
     squares = self._accumulators[self._get_variable_index(variable)]
     squares.assign_add(tf.square(gradient))
     rate = tf.cast(learning_rate, variable.dtype)

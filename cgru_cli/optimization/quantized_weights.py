@@ -1,7 +1,7 @@
-"""Weights rounded to a few levels in training (Aji and Heafield 2020, Marian's --quantize-bits).
+"""Round weights to a few levels in training (Aji and Heafield 2020, Marian's --quantize-bits).
 
-After an update, every weight of a matrix is rounded to its nearest level. The rounding error is
-added back before the next rounding, so that small steps add up until they reach another level.
+After an update, every weight of a matrix is rounded to its nearest level. The next rounding first
+adds back the rounding error, so that small steps add up until they reach another level.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import tensorflow as tf
 class Quantization:
     """The levels of a matrix W with the scale S, which is max|W| unless it is fitted.
 
-    With n = 2**(bits-1) - 1 they are i * S / n, i = -n...n; if log_based, 0 and +-S * 2**-i,
-    i = 0...n.
+    With n = 2**(bits-1) - 1, the levels are i * S / n for i = -n...n; if log_based, they are 0 and
+    +-S * 2**-i for i = 0...n.
     """
 
     bits: int
@@ -32,7 +32,7 @@ class Quantization:
         """The weights rounded to the nearest levels, of the same shape."""
 
         def fitted(scale: tf.Tensor) -> tf.Tensor:
-            """The least-squares scale if every weight keeps its level."""
+            """The least-squares scale, assuming that every weight keeps its level."""
             levels = tf.math.divide_no_nan(self._nearest(weights, scale), scale)
             return tf.math.divide_no_nan(
                 tf.reduce_sum(levels * weights), tf.reduce_sum(levels * levels)
@@ -49,7 +49,7 @@ class Quantization:
         return self._nearest(weights, scale)
 
     def with_feedback(self, weights: tf.Variable, error: tf.Variable) -> None:
-        """Round the weights plus the error of the last rounding; set the new error."""
+        """Round the sum of the weights and the last rounding error; set the new error."""
         whole = weights + error
         weights.assign(self.quantized(whole))
         error.assign(whole - weights)
@@ -59,7 +59,7 @@ class Quantization:
         sign = tf.sign(weights)
         size = tf.math.divide_no_nan(tf.minimum(tf.abs(weights), scale), scale)
         if self.log_based:
-            # the boundary of two levels is their middle, 3/4 of the larger one
+            # the boundary between two levels is 3/4 of the larger level
             power = tf.floor(tf.math.log(size * (4 / 3)) / tf.math.log(2.0))
             return sign * scale * tf.pow(2.0, tf.clip_by_value(power, -most, 0.0))
         return sign * tf.floor(size * most + 0.5) / most * scale

@@ -1,7 +1,8 @@
-"""The devices that train one model together, here and in other processes, by tf.distribute.
+"""The devices that train one model together, here and in other processes, with tf.distribute.
 
 Each replica has all parameters and a share of every batch. The gradient of the batch is the sum of
-the replicas' gradients, and all replicas apply it. Worker 0's clock and validation decide for all.
+the replicas' gradients, and all replicas apply it. Worker 0's clock and validation decide for
+all workers.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ Result = TypeVar("Result")
 
 
 class Replicas:
-    """The devices of a training run; without a strategy, the one that TensorFlow computes on."""
+    """The devices of a training run; without a strategy, TensorFlow's default device."""
 
     def __init__(
         self, strategy: tf.distribute.Strategy | None = None, workers: Cluster | None = None
     ):
         self._strategy = strategy or tf.distribute.get_strategy()
         self._workers = workers or Cluster(("",), 0)
-        self.count: int = self._strategy.num_replicas_in_sync  # of all processes
+        self.count: int = self._strategy.num_replicas_in_sync  # in all processes
         self.processes = len(self._workers.addresses)
         self.here = self.count // self.processes
         self.first = self.here * self._workers.index  # index of this process' first replica
@@ -41,9 +42,9 @@ class Replicas:
 
     @classmethod
     def join(cls, workers: Cluster | None) -> Self:
-        """The devices of all workers, or this machine's GPUs, or its CPU where there is none.
+        """The devices of all workers, or this machine's GPUs, or its CPU if it has no GPU.
 
-        Raises CgruError if workers do not find each other.
+        Raises CgruError if the workers do not find each other.
         """
         if workers is not None:
             workers.meet()
@@ -82,7 +83,7 @@ class Replicas:
     # -- in compiled functions -----------------------------------------------------------------
 
     def run(self, function: Callable[..., Any], shares: Sequence[tuple]) -> tuple:
-        """The results of function(*share) on each replica here, each with its own share."""
+        """The results of function(*share) on each local replica, each with its own share."""
 
         def run_replica() -> Any:
             number = tf.distribute.get_replica_context().replica_id_in_sync_group
@@ -93,11 +94,11 @@ class Replicas:
         return self._strategy.experimental_local_results(self._strategy.run(run_replica))
 
     def sum(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
-        """Sums over all replicas; inside of `run`."""
+        """Sums over all replicas; call it inside `run`."""
         if self.count == 1:
             return tensors
         context = tf.distribute.get_replica_context()
-        here = [tf.identity(tensor) for tensor in tensors]  # arguments have no device
+        here = [tf.identity(tensor) for tensor in tensors]  # because arguments have no device
         known = all(tensor.shape.is_fully_defined() for tensor in tensors)
         options = tf.distribute.experimental.CommunicationOptions(
             bytes_per_pack=_SENT_AT_ONCE * known
@@ -107,7 +108,7 @@ class Replicas:
     def assign(
         self, variable: tf.Variable, value: Callable[[tf.Tensor, tf.Tensor], Any], other: Any
     ) -> None:
-        """Assign on each local replica by value(variable, other); call it outside `run`."""
+        """Assign value(variable, other) on each local replica; call it outside `run`."""
         self._strategy.extended.update(variable, value, args=(other,))
 
     # -- between processes ---------------------------------------------------------------------
@@ -122,7 +123,7 @@ class Replicas:
         """Wait until all processes reach this point."""
         if self.processes > 1:
             self.all_sum([0.0])
-            time.sleep(_LEAVING)  # the last messages may still be on their way
+            time.sleep(_LEAVING)  # the last messages may still be in transit
 
     def all_gather(self, text: str) -> list[str]:
         """The texts of all processes, in the order of the workers."""
@@ -138,12 +139,12 @@ class Replicas:
         return [part.tobytes().decode() for part in np.split(everything, ends)[:-1]]
 
     def broadcast(self, value: Any) -> Any:
-        """The value of worker 0, anything that JSON can hold."""
+        """The value of worker 0, of any type that JSON can hold."""
         text = json.dumps(value) if self.is_first else ""
         return json.loads(self.all_gather(text)[0]) if self.processes > 1 else value
 
     def broadcast_arrays(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The arrays of worker 0, bit-exact; the others' have the same names and shapes."""
+        """Worker 0's arrays, bit-exact; other workers' arrays have the same names and shapes."""
         if self.processes == 1:
             return dict(arrays)
         received = {}
@@ -156,7 +157,7 @@ class Replicas:
         return received
 
     def run_in_all(self, work: Callable[[], Result]) -> Result:
-        """Run work() in every process; a CgruError in one is raised in all."""
+        """Run work() in every process; a CgruError in one process is raised in all."""
         if self.processes == 1:
             return work()
         results: list[Result] = []
@@ -176,7 +177,7 @@ class Replicas:
         return results[0]
 
     def check_same(self, values: Mapping[str, Any]) -> None:
-        """Raises CgruError in every process if the values of one differ from worker 0's."""
+        """Raises CgruError in every process if one process' values differ from worker 0's."""
         first, *others = (json.loads(x) for x in self.all_gather(json.dumps(dict(values))))
         for index, other in enumerate(others, 1):
             for name in first | other:
@@ -190,7 +191,7 @@ class Replicas:
 
     @contextlib.contextmanager
     def failures_named(self) -> Iterator[None]:
-        """Raises CgruError with the name of the worker that ended, not TensorFlow's error."""
+        """A context that replaces TensorFlow's error by a CgruError naming the ended worker."""
         try:
             yield
         except tf.errors.OpError as error:
@@ -204,7 +205,7 @@ class Replicas:
             ) from None
 
     def _summed(self, array: np.ndarray) -> np.ndarray:
-        """Sums over the processes, (N,) float64: integers below 2^53 stay exact."""
+        """Sums over the processes, (N,) float64, exact for integers below 2^53."""
         if self._sum is None:
             function = tf.function(self._sum_over_processes, autograph=False)
             self._sum = function.get_concrete_function(tf.TensorSpec([None], tf.float64))
@@ -217,6 +218,6 @@ class Replicas:
 
 
 def _short(value: Any) -> str:
-    """A value in a message; of a fingerprint, enough to tell it from another."""
+    """A value for a message; fingerprints are shortened."""
     text = json.dumps(value)
     return text if len(text) <= 60 else f"{text[:12]}..."

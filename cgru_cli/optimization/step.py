@@ -1,7 +1,7 @@
-"""The one training step: gradients of a batch, their sum, and the update of the parameters.
+"""The training step: gradients of a batch, their sum, and the update of the parameters.
 
-Gradients are those of the sum of costs over words, so that those of batches, and of the replicas'
-shares of a batch, can be added up; the update divides by the number of sentences or words.
+The cost is a sum over words, so that the gradients of batches, and of the replicas' shares of a
+batch, can be added up; the update divides by the number of sentences or words.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .optimizers import sums
 from .quantized_weights import Quantization
 from .replicas import Replicas
 
-Share = tuple[Any, Mapping[str, np.ndarray]]  # part of a batch, for the objective; its dropout
+Share = tuple[Any, Mapping[str, np.ndarray]]  # part of a batch for the objective, and its dropout
 
 
 class Gradients(NamedTuple):
@@ -45,15 +45,15 @@ class Regularization:
     """Clipping, the terms added to the gradient, and smoothing of the weights."""
 
     clip_norm: float = 0.0  # 0: not clipped
-    decay_c: float = 0.0  # L2: decay_c * sum of squares is added to the cost (Nematus)
-    map_decay_c: float = 0.0  # MAP-L2: the same for differences from a prior (Nematus)
+    decay_c: float = 0.0  # L2: adds decay_c * sum of squares to the cost (Nematus)
+    map_decay_c: float = 0.0  # MAP-L2: L2 of the differences from a prior (Nematus)
     smoothing: float = 0.0  # exponential smoothing of weights; 0: none
 
 
 class TrainingStep:
-    """A model in training: its optimizer, smoothed weights, and the compiled functions.
+    """A model in training: its optimizer, smoothed weights, and compiled functions.
 
-    Create it, with model and optimizer, inside `replicas.scope()`.
+    Create model, optimizer and step inside `replicas.scope()`.
     """
 
     def __init__(
@@ -69,8 +69,8 @@ class TrainingStep:
         replicas: Replicas | None = None,
         quantization: Quantization | None = None,
     ):
-        """frozen: names of parameters to leave as they are; prior: the arrays for map_decay_c, by
-        name; quantization: the levels of weights, to which frozen ones are rounded once.
+        """frozen: names of parameters to leave unchanged; prior: the arrays for map_decay_c, by
+        name; quantization: the levels of weights, to which frozen weights are rounded once.
         """
         self.model, self.optimizer, self.regularization = model, optimizer, regularization
         self.objective, self.jit = objective or CrossEntropy(), jit
@@ -104,7 +104,7 @@ class TrainingStep:
         self._apply = tf.function(self._applied, autograph=False)
 
     def gradients(self, shares: Sequence[Share]) -> Sequence[Gradients]:
-        """The sum of costs and its gradient, for the share of each replica here."""
+        """The sum of costs and its gradient, for the share of each local replica."""
         arguments = [
             (
                 tf.nest.map_structure(tf.convert_to_tensor, examples),
@@ -115,8 +115,8 @@ class TrainingStep:
         ]
         if self.jit:
             return self._gradients(arguments)
-        # one trace for all shapes: another trace may round differently, and a resumed training
-        # begins with another batch
+        # One trace for all shapes, because another trace may round differently, and a resumed
+        # training begins with a batch of another shape.
         self._traced = self._traced or self._gradients.get_concrete_function(
             [any_size(share) for share in arguments]
         )
@@ -129,12 +129,12 @@ class TrainingStep:
         rate: float,
         size: float = 1.0,
     ) -> Outcome:
-        """One update from one batch, or from several as if they were one.
+        """One update from one batch, or from several batches as if they were one.
 
-        batches: the shares of the replicas here, for each batch. divisor: the sentences or words of
-        all batches on all replicas, over which costs are averaged. size: how many updates
-        this one stands for in the smoothing of weights. If cost or gradient is not finite, nothing
-        changes.
+        batches: the shares of the local replicas, for each batch. divisor: the number of sentences
+        or words of all batches on all replicas, over which costs are averaged. size: the number of
+        updates that this update counts as when weights are smoothed. If cost or gradient is not
+        finite, nothing changes.
         """
         summed = self.gradients(batches[0])
         for shares in batches[1:]:
@@ -165,19 +165,19 @@ class TrainingStep:
         return state | {"loss_scale": np.array(self.loss_scale.state())}
 
     def sums(self) -> dict[str, dict[str, Any]]:
-        """The optimizer's and the smoothed variables by kind, as Marian names it, and parameter."""
+        """The optimizer's and the smoothed variables by kind, in Marian's terms, and parameter."""
         kinds = sums(self.optimizer)
         if self.smoothed:
             kinds["exp_smoothing"] = self.smoothed
         return {kind: dict(zip(self.trained, of, strict=True)) for kind, of in kinds.items()}
 
     def reset_optimizer(self) -> None:
-        """Let the optimizer forget all gradients."""
+        """Reset the optimizer to its initial state."""
         for variable, value in zip(self.optimizer.variables, self._at_first, strict=True):
             variable.assign(np.full(variable.shape, value))
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """The reverse of `state`. Raises KeyError or ValueError for the state of another run."""
+        """Restore a `state`. Raises KeyError or ValueError for the state of another run."""
         variables = self._variables()
         if set(state) != {*variables, "loss_scale"}:
             raise ValueError("arrays that differ from those of this training")
@@ -229,7 +229,7 @@ class TrainingStep:
     def _regularized(
         self, gradients: list[tf.Tensor], factor: tf.Tensor
     ) -> tuple[tf.Tensor, list[tf.Tensor]]:
-        """The norm of the gradient with the terms of regularisation, and the clipped gradient."""
+        """The norm of the gradient including regularisation terms, and the clipped gradient."""
         regularization = self.regularization
         variables = list(self.trained.values())
         if regularization.decay_c or self.prior:
@@ -259,7 +259,7 @@ class TrainingStep:
             lambda gradient: self.optimizer.apply(gradient, variables),
             [(gradient,) for gradient in gradients],
         )
-        # as in Marian: the random initial weights are soon forgotten
+        # as in Marian, to forget the random initial weights soon
         t = tf.floor(size * tf.cast(self.updates, tf.float32)) + 1
         share = tf.maximum(smoothing, 1 - t / (t + 9))
         self.updates.assign_add(1)
@@ -274,7 +274,7 @@ class TrainingStep:
                 )
 
     def _quantize_first(self, quantization: Quantization) -> None:
-        """Round all weights to their levels; errors begin with 0, as in Marian."""
+        """Round all weights to their levels; the first rounding errors are 0, as in Marian."""
         arrays = self.model.arrays()
         chosen = [n for n, array in arrays.items() if quantization.applies_to(array.shape)]
         self.model.assign(arrays | {n: quantization.quantized(arrays[n]).numpy() for n in chosen})
@@ -294,7 +294,7 @@ class LossScale:
         self.scale, self.dynamic, self.good = scale, scale != 1.0, 0
 
     def adapt(self, finite: bool) -> None:
-        """Count one update, and change the factor if due."""
+        """Count one update, and change the factor if needed."""
         if not self.dynamic:
             return
         if not finite:
@@ -312,7 +312,7 @@ class LossScale:
 
 
 def any_size(arguments: tuple) -> tuple:
-    """Specifications of arguments with any number of sentences and words."""
+    """Specifications of arguments for any number of sentences and words."""
     examples, masks, scale = arguments
 
     def spec(tensor: tf.Tensor, *width: int) -> tf.TensorSpec:
