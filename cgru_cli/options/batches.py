@@ -1,4 +1,4 @@
-"""The options of `cgru train` for batches and for what happens to their text."""
+"""The options of `cgru train` for batches and for changes of their text."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class BatchOptions(Options):
     mini_batch_warmup: str = BATCHES.frequency("0")("""
         --mini-batch-warmup N[u|e|t]: let mini-batches grow linearly for N updates (u) or epochs
         (e), or with the square root for N target words (t): each keeps a share of its sentence
-        pairs, of at least 256 target words, and the others are left out""")
+        pairs, at least 256 target words, and leaves out the rest""")
     mini_batch_words_ref: int = BATCHES.whole(0, 100_000_000, default=0)("""
-        --mini-batch-words-ref N: target words of the mini-batch to which the learning rate of adam
-        and --exponential-smoothing refer; both grow for updates with more target words; 0: both are
-        the same for every update""")
+        --mini-batch-words-ref N: number of target words per update for which the learning rate of
+        adam and --exponential-smoothing are given; both grow for updates with more target words; 0:
+        both are the same for every update""")
     maxi_batch: int = BATCHES.whole(1, 1_000_000, default=100)("""
         --maxi-batch N (--maxibatch_size): number of mini-batches to read and sort by length
         together""")
@@ -65,11 +65,11 @@ class BatchOptions(Options):
         --join-every N: join every Nth sentence pair with one to three pairs before it, like lines
         with several sentences; 0: never""")
     copy: tuple[str, ...] = BATCHES.values(pattern)(f"""
-        --copy PATTERN...: {COPIED}; replace those that stand on both sides of a pair of the
-        training text by placeholders, which the vocabularies must have (cgru prep --copy makes
-        them, and replaces the spans of its text itself)""")
+        --copy PATTERN...: {COPIED}; replace spans that occur on both sides of a training pair by
+        placeholders, which the vocabularies must have (cgru prep --copy adds them, and replaces the
+        spans itself)""")
     no_spm_encode: bool = BATCHES("""
-        --no-spm-encode: the texts are in SentencePiece pieces already; do not split them""")
+        --no-spm-encode: the texts are already in SentencePiece pieces; do not split them""")
     no_shuffle: bool = BATCHES("--no-shuffle: read sentence pairs in the order of the text")
     shuffle_batches: bool = BATCHES("""
         --shuffle-batches: shuffle the mini-batches of each maxi-batch even with --no-shuffle; needs

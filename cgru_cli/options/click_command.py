@@ -1,4 +1,4 @@
-"""Commands of click whose options a dataclass declares, and their shell completion."""
+"""click commands whose options a dataclass declares, with shell completion."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .config_file import ConfigFile
 from .flags import Flag, grouped, lacking, statements
 
 _HELP = ("-h, --help", "show the options that are used most (-h), or all (--help), and exit")
-SETTINGS = "cgru.settings"  # key in a context: the values that the line and its files set
+SETTINGS = "cgru.settings"  # key in a context, of the values from the command line and files
 
 
 class Value(click.ParamType):
@@ -44,7 +44,7 @@ class Value(click.ParamType):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """The choices; for a path, an item that lets the shell complete files."""
+        """The choices; for a path, an item that makes the shell complete files."""
         if self.flag.path:
             return [CompletionItem(incomplete, type=self.flag.path)]
         return [CompletionItem(c) for c in self.flag.choices if c.startswith(incomplete)]
@@ -75,8 +75,8 @@ class Command(click.Command):
     """A command whose options a dataclass declares; its callback receives an instance.
 
     usual: fields of the options that -h shows; page: the command's page in the documentation;
-    stray: advice for an unexpected argument. The help has a sentence, examples, and paragraphs that
-    -h leaves out.
+    stray: advice for an unexpected argument. The help has a sentence, examples, and paragraphs,
+    which -h omits.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Command(click.Command):
     ):
         super().__init__(*args, **({"context_settings": _SETTINGS, "epilog": page} | kwargs))
         self.options, self.stray, self.usual = options, stray, usual.split()
-        self.allow_extra_args = True  # each is refused below
+        self.allow_extra_args = True  # `parse_words` rejects them
         self.params += [Option(name, *s) for name, s in statements(options).items()]
         brief: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False}
         self.params.append(click.Option(["-h"], callback=self._show_usual, **brief))
@@ -129,8 +129,8 @@ class Command(click.Command):
     def understand(self, ctx: click.Context, args: Sequence[str]) -> None:
         """Set every option from the command line, or from configuration files, or to its default.
 
-        Raises UsageError, of this package or click's, for errors in the line; CgruError, naming
-        file and key, for errors in a file.
+        Raises UsageError, this package's or click's, for errors in the line; CgruError, naming file
+        and key, for errors in a file.
         """
         self.parse_words(ctx, one_value_each(args, self.options))
         given = ParameterSource.COMMANDLINE
@@ -146,7 +146,7 @@ class Command(click.Command):
     def read_files(
         self, files: Sequence[ConfigFile], typed: Settings, *, relative: bool
     ) -> Settings:
-        """The values typed, and those of files; later files override earlier ones."""
+        """The typed values, and values from files; later files override earlier ones."""
         settings = Settings(typed=typed.typed)
         for file in files:
             settings.override(config_file.settings(file, self.options, relative=relative))
@@ -161,7 +161,7 @@ class Command(click.Command):
             raise click.UsageError(message, ctx) from UnknownOption()
 
     def set(self, ctx: click.Context, settings: Settings) -> None:
-        """Set fields to these values, checked as if they were typed."""
+        """Set fields to these values, after the same checks as for typed values."""
         ctx.meta[SETTINGS] = settings
         params = {param.name: param for param in self.params}
         for name, value in settings.values.items():
@@ -207,7 +207,7 @@ class Command(click.Command):
         click.echo(config_file.dump(options, shown[options.dump_config], **decided), nl=False)
 
     def decided(self, options: Any, settings: Settings) -> Mapping[str, Any]:
-        """The values of options whose defaults are decided later, None while they are unknown."""
+        """The values of options whose defaults are chosen later, None while unknown."""
         return {}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -248,7 +248,7 @@ version_option = click.option(
 
 
 def _going_on(ctx: click.Context) -> Option | None:
-    """The multi-value option that the end of a line continues, if there is one."""
+    """The multi-value option that the end of a line continues, if any."""
     typed: Sequence[str] = ctx.meta.get("arguments", ())
     last = next((word for word in reversed(typed) if word.startswith("-") and word != "-"), "")
     for param in ctx.command.params:

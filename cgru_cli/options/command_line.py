@@ -1,4 +1,4 @@
-"""The words of a command line, rewritten for click (one value per flag), and the option values."""
+"""Rewrite a command line for click, with one value per flag; hold the option values."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _BOOLEANS = ("true", "false", "yes", "no", "on", "off")
 class Settings:
     """Values by field of a command's options.
 
-    given: fields that the command line or a configuration file sets (others have defaults of the
-    --compat program); typed: fields that the command line sets; origins: where each value comes
-    from: an option as typed, or a file and its key; rest: words for click to parse; notes: options
+    given: fields that the command line or a configuration file sets (other fields have defaults of
+    the --compat program); typed: fields that the command line sets; origins: the source of each
+    value, an option as typed, or a file and its key; rest: words for click to parse; notes: options
     without effect, with reasons; interpolate: whether ${NAME} in paths stands for an environment
     variable; in_own_names: returns the options under the --compat program's names, for a form of
-    --dump-config; native: whether cgru decides the defaults, not another program.
+    --dump-config; native: whether the defaults are cgru's, not another program's.
     """
 
     native: ClassVar[bool] = True
@@ -41,7 +41,7 @@ class Settings:
 
     @property
     def stated(self) -> set[str] | None:
-        """The fields that are given; None if a program decides the defaults of the others."""
+        """The given fields; None if another program determines the defaults."""
         return self.given if self.native else None
 
     def override(self, later: Settings) -> None:
@@ -54,7 +54,7 @@ class Settings:
 
     @property
     def noted(self) -> str:
-        """A message that lists options without effect, grouped by reason; "" if there are none."""
+        """A message that lists options without effect, grouped by reason; "" without any."""
         by_reason: dict[str, list[str]] = {}
         for origin, reason in self.notes:
             by_reason.setdefault(reason, []).append(origin)
@@ -77,11 +77,11 @@ def is_number(word: str) -> bool:
 
 
 def one_value_each(words: Sequence[str], options: type) -> list[str]:
-    """The words with the flag repeated before each of its values, `--model=a --model=b`.
+    """Repeat the flag before each of its values, `--model=a --model=b`.
 
-    click takes one value per flag, even if that is the next option. An underscore in a long name
-    stands for a dash. Raises UsageError for an option without its value, for a switch with a value,
-    and for different values under two names of an option.
+    click takes one value per flag, even if the value is the next option. An underscore in a long
+    name stands for a dash. Raises UsageError for an option without its value, for a switch with a
+    value, and for different values under two names of an option.
     """
     known = {
         name.replace("_", "-"): flag
@@ -141,6 +141,6 @@ def interpolated(value: Any, origin: str) -> Any:
 
 
 def by_origin(message: str, options: type, origins: Mapping[str, str]) -> str:
-    """A message in which options have the names that the user wrote."""
+    """The message, with options under the names that the user wrote."""
     written = {statements(options)[name][0].name: origin for name, origin in origins.items()}
     return re.sub(r"--[\w-]*\w", lambda match: written.get(match[0], match[0]), message)

@@ -21,7 +21,7 @@ _NO_FILES = ("", "-", "stdin", "stdout", "none", "temporary")
 
 
 class ConfigFile(NamedTuple):
-    """The content of a configuration file, which is read once."""
+    """The content of a configuration file."""
 
     path: str
     values: dict[str, Any]  # by key, as written
@@ -30,10 +30,10 @@ class ConfigFile(NamedTuple):
 def settings(file: ConfigFile, options: type, *, relative: bool = False) -> Settings:
     """The options that a file sets.
 
-    A key is a long name of an option, dashes or underscores alike; null stands for a missing key.
-    relative: paths are relative to the file's folder, even if the file does not say so. Raises
-    CgruError, naming file and key, for keys that are unknown or given twice; values are checked
-    later.
+    A key is a long name of an option, with dashes or underscores; null stands for a missing key.
+    relative: whether paths are relative to the file's folder even if the file does not say so.
+    Raises CgruError, naming file and key, for keys that are unknown or given twice; other code
+    checks the values later.
     """
     known = _known(options)
     path, pairs = file
@@ -75,7 +75,7 @@ def no_such_option(path: str, key: str, options: type) -> CgruError:
 
 
 def is_foreign(file: ConfigFile, options: type) -> bool:
-    """Whether a file is another program's, by its keys: Marian writes `models`, cgru `model`."""
+    """Whether a file has another program's keys: Marian writes `models`, cgru `model`."""
     keys = set(map(_plain, file.values)) - {"config", "dump-config"}
     return "models" in keys or not keys <= {*_known(options), *_ABOUT_PATHS}
 
@@ -86,7 +86,7 @@ def is_true(value: Any) -> bool:
 
 
 def beside(value: Any, path: str) -> Any:
-    """Paths, resolved relative to the folder of a configuration file."""
+    """Paths resolved relative to the folder of a configuration file."""
     if isinstance(value, tuple):
         return tuple(beside(one, path) for one in value)
     if not isinstance(value, str) or value in _NO_FILES:
@@ -95,7 +95,7 @@ def beside(value: Any, path: str) -> Any:
 
 
 def dump(options: Any, names: Collection[str] | None = None, **decided: Any) -> str:
-    """Options and decided defaults as YAML, which `load` reads back; names: fields to include."""
+    """Options and chosen defaults as YAML for `load`; names: fields to include."""
     import yaml
 
     values = {}
@@ -130,7 +130,7 @@ def _plain(key: str) -> str:
 
 
 def load(path: str) -> ConfigFile:
-    """Read a file, which may be a pipe. Raises CgruError for one that cannot be read."""
+    """Read a file, which may be a pipe. Raises CgruError for an unreadable file."""
     import yaml
 
     with parsing(path, "not UTF-8"):

@@ -37,7 +37,7 @@ class ConvertOptions(ConfiguredOptions):
         --average MODEL...: write the mean of IN and these models (checkpoint averaging)""")
     vocabularies: tuple[str, ...] = Group("Output")("""
         -v --vocabs SRC TRG (--dictionaries): vocabulary files: source (one for each factor), then
-        target, where IN names none""")
+        target, if IN names none""")
     force: bool = OUTPUT("-f --force: overwrite OUT")
 
     info: bool = DESCRIPTION("--info: describe IN, and write no file")

@@ -1,4 +1,4 @@
-"""How a dataclass declares an option: the range of its values, its default, and its line of help.
+"""Declare an option in a dataclass: the range of its values, its default, and its line of help.
 
 depth: int = MODEL.whole(1, 9, default=2)("--depth N: number of levels")
 """
@@ -21,8 +21,8 @@ Declaration = Callable[[str], Any]  # from the option's line of help to its fiel
 class Group:
     """A group of options; its methods declare options by the kind of their values.
 
-    needs, excludes: for options whose line of help names none. Called with a line of
-    help, a group declares a switch, or an option whose values are texts.
+    needs, excludes: for options whose line of help does not state them. Called with a line of help,
+    a group declares a switch, or an option with text values.
     """
 
     title: str
@@ -37,8 +37,8 @@ class Group:
 
         The line of help is `-k --beam-size K (--secondary-name ...): help`, which may end with
         `; needs --one and --two; excludes --three, --four`. An option whose placeholder has `...`
-        or several words takes several values; one without a placeholder, kind and choices is a
-        switch.
+        or several words takes several values; an option without a placeholder, kind and choices is
+        a switch.
         """
 
         def declared(text: str) -> Any:
@@ -104,7 +104,7 @@ class Group:
 def same(options: type, name: str, *, excludes: tuple[str, ...] | None = None) -> Any:
     """A dataclass field that reuses the declaration of another command's option.
 
-    excludes: the options that it excludes in this command, if they differ.
+    excludes: the options that it excludes in this command, if different.
     """
     stated, default = statements(options)[name]
     if excludes is not None:

@@ -1,4 +1,4 @@
-"""Weights of features and of an ensemble's models: numbers, or a file that `--tune` wrote.
+"""Weights of features and of an ensemble's models: numbers, or a file written by `--tune`.
 
 The file is a JSON object of names and numbers, or has such an object under the key "weights".
 """
@@ -19,7 +19,7 @@ EQUAL = "equal"  # for the option without a value
 
 @dataclass(frozen=True)
 class FeatureWeights:
-    """Weights by name or in order; if neither is given, every named feature has weight 1.
+    """Weights by name or in order; without either, every named feature has weight 1.
 
     normalize: the length normalisation for which the weights were tuned, None if unknown.
     """
@@ -31,9 +31,9 @@ class FeatureWeights:
 
     @classmethod
     def asked(cls, text: str | None) -> FeatureWeights:
-        """The weights in an option's value: numbers, a file's name, or None.
+        """Parse an option's value: numbers, a file's name, or None.
 
-        Raises CgruError for a file that cannot be read, UsageError for invalid numbers.
+        Raises CgruError for an unreadable file, UsageError for invalid numbers.
         """
         if text in (None, EQUAL):
             return cls()
@@ -47,8 +47,8 @@ class FeatureWeights:
     def for_features(self, names: Sequence[str]) -> list[float]:
         """The weight of each of these features.
 
-        Raises CgruError if the file lacks one or has an extra one, and for unnamed columns without
-        given weights; UsageError for a wrong number of weights.
+        Raises CgruError if the file lacks a weight or has an extra weight, and for unnamed columns
+        without given weights; UsageError for a wrong number of weights.
         """
         if self.by_name is not None:
             for name in names:
@@ -84,11 +84,10 @@ def read(path: str) -> FeatureWeights:
 
 
 def model_weights(given: Sequence[float | str], models: Sequence[str]) -> tuple[float, ...]:
-    """The weights that `--weights` gives to the models of an ensemble, named by their paths.
+    """The weights of an ensemble's models by `--weights`; models: their paths.
 
-    Weights in a file are matched by the models' names; F0, F1, .. are the models in order, and
-    other names are matched in the order of the file. Raises UsageError for a wrong number of
-    weights.
+    Weights in a file belong to the models of the same names; F0, F1, .. are the models in order,
+    and other names go by the order in the file. Raises UsageError for a wrong number of weights.
     """
     if not any(isinstance(one, str) for one in given):
         return _as_many(given, models, "--weights")  # type: ignore[arg-type]
@@ -123,10 +122,10 @@ def _have(names: Sequence[str]) -> str:
 def ensemble_weights(
     given: Sequence[float | str], models: Sequence[str], sums: bool
 ) -> tuple[float, ...]:
-    """The weights of an ensemble's models: as given, otherwise 1 each, or those of the mean.
+    """The weights of an ensemble's models: as given, otherwise 1 each if sums, else the mean's.
 
-    Raises UsageError for a wrong number of weights, or if all are zero; CgruError for an invalid
-    file.
+    Raises UsageError for a wrong number of weights, or if all weights are zero; CgruError for an
+    invalid file.
     """
     if not given:
         return (1.0 if sums else 1.0 / len(models),) * len(models)

@@ -1,7 +1,6 @@
 """The properties of an option that a dataclass declares, and the checks of its values.
 
-Flags, help texts, the tables of the documentation and the manual pages are generated from the
-option dataclasses.
+Flags, help texts, documentation tables and manual pages are generated from the option dataclasses.
 """
 
 from __future__ import annotations
@@ -38,13 +37,13 @@ class Flag:
     """The statement of one option.
 
     flags: names as typed; aliases: secondary names, accepted but not shown in the help; metavar:
-    the placeholder of its value; kind: parses a value, raising ValueError if it is invalid;
-    choices: the allowed values, in upper or lower case; many: takes one value or several, and may
+    the placeholder of the value; kind: parses a value, raising ValueError if it is invalid;
+    choices: the allowed values, in upper or lower case; many: takes one or several values, and may
     be repeated; joined: several values are the words of one text; implied: the value of the option
-    if it is given without one; needs: options that this one requires, each as typed (`--tune`,
+    if it is given without a value; needs: required options, each as typed (`--tune`,
     `--objective mrt`, `--tune or --rerank`); excludes: options that it cannot be combined with;
-    by_data: describes the default that follows from the training data, if the declared default
-    holds only with --compat or --defaults fixed.
+    by_data: describes the default that depends on the training data, if the declared default holds
+    only with --compat or --defaults fixed.
     """
 
     help: str
@@ -64,7 +63,7 @@ class Flag:
 
     @property
     def name(self) -> str:
-        """The long flag, which messages use."""
+        """The long flag, for messages."""
         return next(flag for flag in self.flags if flag.startswith("--"))
 
     @property
@@ -113,7 +112,7 @@ class Flag:
 
     @property
     def expected(self) -> str:
-        """A description of the values that are allowed, for messages."""
+        """A description of the allowed values, for messages."""
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         kind = _KINDS.get(self.kind, "text")
@@ -125,7 +124,7 @@ class Flag:
     def read(self, given: Any) -> Any:
         """Parse one value of the option, given as text or as a value of YAML or JSON.
 
-        Raises ValueError, naming the allowed values, for any other.
+        Raises ValueError, naming the allowed values, for any other value.
         """
         value = self._converted(given)
         self.check(value, given)
@@ -141,7 +140,7 @@ class Flag:
             return given
         if self.is_switch or type(given) not in (str, int, float):
             raise wrong
-        if not _can_be_typed(str(given)):  # a string of JSON can hold other characters
+        if not _can_be_typed(str(given)):  # a JSON string may contain other characters
             raise ValueError(
                 f"{shown(given)}: text without zero bytes and lone surrogates is expected"
             )
@@ -155,7 +154,7 @@ class Flag:
             raise wrong from None
 
     def check(self, value: Any, given: Any = None) -> None:
-        """Raises ValueError, naming the expected values, for any other; given: it as typed."""
+        """Raises ValueError, naming the expected values, for any other value; given: as typed."""
         if self.choices:
             allowed = any(choice.lower() == str(value).lower() for choice in self.choices)
         elif self.is_number:
@@ -173,7 +172,7 @@ class Flag:
             raise ValueError(f"{shown(text)}: {error}") from None
 
     def shaped(self, value: Any) -> Any:
-        """The value in the shape that the option takes: a tuple, one text, or the last value."""
+        """Convert values to the shape of the option: a tuple, one text, or the last value."""
         listed = isinstance(value, list | tuple)
         if self.joined:
             return " ".join(map(str, value)) if listed else value
@@ -196,7 +195,7 @@ class Flag:
 
 
 def _can_be_typed(text: str) -> bool:
-    """Whether a text could be a command-line argument, and thus a file name."""
+    """Whether a text can be a command-line argument, and thus a file name."""
     try:
         return b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:
@@ -204,7 +203,7 @@ def _can_be_typed(text: str) -> bool:
 
 
 def shown(value: Any) -> str:
-    """A value as messages show it."""
+    """A value, formatted for messages."""
     plain = isinstance(value, str) and value.isprintable() and value and value == value.strip()
     text = value if plain else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
@@ -212,7 +211,7 @@ def shown(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a command; a class of each command adds its fields.
+    """The options of a command; each command has a subclass with its fields.
 
     Raises UsageError, naming the option, for numbers out of bounds, invalid choices, missing
     required options, and options that exclude each other, whatever their origin.
@@ -238,7 +237,7 @@ class Options:
 
 
 def lacking(options: type, stated: Flag, values: Mapping[str, Any]) -> str:
-    """The first missing option among those that this one needs, "" if there is none."""
+    """The first option that `stated` needs and that is missing, "" if there is none."""
     for needed in stated.needs:
         if not any(_is_on(options, other, values) for other in needed.split(" or ")):
             return needed
@@ -246,7 +245,7 @@ def lacking(options: type, stated: Flag, values: Mapping[str, Any]) -> str:
 
 
 def _is_on(options: type, typed: str, values: Mapping[str, Any]) -> bool:
-    """Whether an option is on, or has the value named with it, as in `--objective mrt`."""
+    """Whether an option is on or, in a text such as `--objective mrt`, has this value."""
     name, _, word = typed.partition(" ")
     field_name = _fields(options)[name]
     if word:
@@ -270,7 +269,7 @@ def _fields(options: type) -> dict[str, str]:
 
 @functools.cache
 def by_data(options: type) -> frozenset[str]:
-    """The fields whose defaults follow from the training data."""
+    """The fields whose defaults depend on the training data."""
     return frozenset(name for name, (stated, _) in statements(options).items() if stated.by_data)
 
 
@@ -280,7 +279,7 @@ def flag(options: type, name: str) -> str:
 
 
 def shown_default(default: Any) -> str:
-    """A default as the help and the documentation show it, "" if there is none."""
+    """A default, formatted for help and documentation; "" if there is none."""
     if isinstance(default, tuple):
         return " ".join(map(str, default))
     return "" if default is None or default is False else str(default)

@@ -1,4 +1,4 @@
-"""Options as keyword arguments of the Python interface: their types, checks and messages."""
+"""Options as keyword arguments in Python: their types, checks and messages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOT_IN_PYTHON = statements(ConfiguredOptions).keys()
 
 
 class SearchKeywords(TypedDict, total=False):
-    """Options of `cgru translate` that may differ from call to call."""
+    """Options of `cgru translate` that a single call may set."""
 
     beam_size: int | None
     normalize: float | None
@@ -92,7 +92,7 @@ class ScoringKeywords(ModelKeywords, total=False):
 
 
 class TranslatorKeywords(SearchKeywords, ModelKeywords, total=False):
-    """Options of `cgru translate`, without those for its files and output."""
+    """Options of `cgru translate`, except options for files and output."""
 
     compat: str | None
     bpe: str | None
@@ -119,8 +119,8 @@ def takes(
 def checked(options: type, given: Mapping[str, Any], known: Sequence[str]) -> dict:
     """Check keyword arguments, and return them as option values; `known`: the accepted names.
 
-    Paths and lists are accepted where the option takes text and tuples. Raises UsageError for other
-    names, suggesting a similar one, and for values of the wrong type.
+    Accepts paths and lists for options that take text and tuples. Raises UsageError for other
+    names, suggesting a similar name, and for values of the wrong type.
     """
     values: dict[str, Any] = {}
     for name, value in given.items():
@@ -151,7 +151,7 @@ _FLAG = re.compile(r"cgru [a-z]+ [^);,]*|(?<![\w-])--[a-z][\w-]*")
 
 @contextlib.contextmanager
 def in_python() -> Iterator[None]:
-    """Let errors, warnings and notes of this block name Python arguments instead of flags."""
+    """Make errors, warnings and notes in this block name Python arguments instead of flags."""
     before = WORDING.get()
     WORDING.set(functools.partial(_FLAG.sub, _argument))
     try:
@@ -197,7 +197,7 @@ class Arguments(NamedTuple):
 
     @classmethod
     def of(cls, models: Any, vocabularies: Sequence[str], options: Mapping[str, Any]) -> Arguments:
-        """Keep the paths, but no models in memory."""
+        """Store the paths, but not models in memory."""
         given = [models] if isinstance(models, str | os.PathLike) else models
         named = isinstance(given, list | tuple) and all(
             isinstance(one, str | os.PathLike) for one in given

@@ -27,7 +27,7 @@ _FREQUENCIES = (
 
 @dataclass(frozen=True)
 class Bounds:
-    """The range of a number, and one number outside it that is allowed too.
+    """The range of a number, and an additional allowed number.
 
     least, most: inclusive bounds; above, below: exclusive bounds; off: turns the option off.
     """
@@ -72,7 +72,7 @@ def _written(number: float) -> str:
 def frequency(text: str) -> tuple[int | float, ProgressUnit]:
     """Number and unit of `500`, `500u`, `2e`, `30m`, `10Mt` or `0`.
 
-    Only minutes may have a fraction when k, M or G are multiplied out.
+    After multiplication by k, M or G, only minutes may have a fraction.
     """
     from decimal import Decimal  # too slow to import for --help
 
@@ -118,7 +118,7 @@ _SAMPLING: dict[str, list[tuple[str, Callable[[str], float], Bounds]]] = {
 
 
 def sampling(text: str) -> dict[str, Any]:
-    """The given fields of `search.settings.Sampling`: `topk 10 0.8` has two."""
+    """The given fields of `search.settings.Sampling`; `topk 10 0.8` gives two."""
     kind, *rest = text.split() or [""]
     fields = [*_SAMPLING.get(kind, []), ("temperature", float, TEMPERATURE)]
     try:
@@ -138,7 +138,7 @@ def sampling(text: str) -> dict[str, Any]:
 
 
 class ShortlistNumbers(NamedTuple):
-    """The numbers of a shortlist: first words, best translations, and minimum probability."""
+    """The numbers of a shortlist: of first words, of best translations, minimum probability."""
 
     first: int = 100
     best: int = 100
@@ -186,7 +186,7 @@ def weight(text: str) -> float | str:
 
 
 def saved_model(path: str) -> str:
-    """The path of a model to train; `.npz` is added unless it ends in `.h5`."""
+    """The path of a model to train, with `.npz` added unless it ends in `.h5`."""
     return path if not path or path.endswith((".npz", ".h5")) else f"{path}.npz"
 
 
@@ -199,7 +199,7 @@ def is_never(text: str) -> bool:
 
 
 def unchanged(read: Callable[[str], Any]) -> Callable[[str], str]:
-    """The kind of an option whose text `read` checks and that stays unchanged."""
+    """The kind of an option whose text `read` only checks."""
 
     def kind(text: str) -> str:
         read(text)

@@ -23,19 +23,19 @@ class FilterOptions(ConfiguredOptions):
         ensemble, score gives each a column of scores""")
     vocabularies: tuple[str, ...] = MODEL_AND_TEXT("""
         -v --vocabs SRC TRG (--dictionaries): vocabulary files: source (one for each factor), then
-        target, where the model names none""")
+        target, if the model names none""")
     output: str | None = MODEL_AND_TEXT("""
         -o --output FILE: file to write, .gz too; standard output if not given""")
     model_is: tuple[str, ...] = MODEL_AND_TEXT("""
-        --model-is NAME=VALUE...: refuse models that differ from this description, in Marian's
+        --model-is NAME=VALUE...: reject models that differ from this description, in Marian's
         option names, such as dim-emb=512""")
     log: str | None = MODEL_AND_TEXT("""
         --log FILE: also write warnings and the time taken to this file""")
     no_preprocess: bool = MODEL_AND_TEXT("""
-        --no-preprocess: neither preprocess the text nor postprocess the output, even if the model
-        has a MODEL.preprocess.json""")
+        --no-preprocess: do not preprocess the text or postprocess the output, even if the model has
+        a MODEL.preprocess.json""")
     no_spm_encode: bool = MODEL_AND_TEXT("""
-        --no-spm-encode: the input is in SentencePiece pieces already; do not split it""")
+        --no-spm-encode: the input is already in SentencePiece pieces; do not split it""")
     quiet: bool = MODEL_AND_TEXT("""
         --quiet (--quiet-translation): show no progress on standard error""")
 
@@ -53,8 +53,8 @@ class FilterOptions(ConfiguredOptions):
         reads them: the strongest link of each word (hard), all weights (soft), or links above a
         threshold X""")
     alignment_format: str | None = ATTENTION.choice("marian", "amun", "nematus", "json")("""
-        --alignment-format: format of the attention; that of the --compat program, or marian, if not
-        given""")
+        --alignment-format: format of the attention; if not given, that of the --compat program, or
+        marian""")
     heatmap: str | None = ATTENTION("""
         --heatmap FILE.html|png|svg: draw the attention of the best translation of some lines, as an
         HTML page or as pictures (.png, .svg); for an ensemble, the mean and each model""")
@@ -66,13 +66,13 @@ class FilterOptions(ConfiguredOptions):
         -w --workspace MB: memory for a mini-batch, in addition to the model; larger mini-batches
         are split (MiB)""")
     device: str | None = DEVICES("""
-        --device cpu|gpu[:N]: device to compute on; a GPU if there is one, else the CPU, if not
-        given""")
+        --device cpu|gpu[:N]: device to compute on; if not given, a GPU if there is one, else the
+        CPU""")
     cpu_threads: int | None = DEVICES.whole(1, 4096)("""
         --cpu-threads N: threads to compute with; all processors if not given""")
     runtime: str = DEVICES.choice("auto", "tensorflow", "onnx", default="auto")("""
-        --runtime: library that computes the model; auto: ONNX Runtime for an .onnx, else
+        --runtime: library that computes the model; auto: ONNX Runtime for an .onnx file, else
         TensorFlow""")
     precision: str = DEVICES.choice("float32", "bfloat16", "int8", default="float32")("""
-        --precision: data type of matrix products; states, attention's sums and softmax stay
+        --precision: data type of matrix products; states, sums of the attention and softmax remain
         float32; int8 quantises the weights at the start and needs a processor with VNNI""")

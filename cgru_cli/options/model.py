@@ -21,14 +21,14 @@ class ModelOptions(ConfiguredOptions):
     """The first part of `TrainOptions`."""
 
     model: str | None = DATA.values(saved_model)("""
-        -m --model MODEL.npz (--saveto): model to train; everything that belongs to the run is kept
-        beside it""")
+        -m --model MODEL.npz (--saveto): model to train; all files of the run are kept beside
+        it""")
     compat: str | None = GENERAL.choice("nematus", "nematus-tf", "dl4mt", "marian")("""
         --compat PROGRAM: read the command line as this program's trainer does, with its options and
         its defaults""")
     defaults: str = GENERAL.choice("data", "fixed", default="data")("""
         --defaults: whether the defaults of sizes, learning rate, regularisation and validation
-        follow from the training data (data), or are the same for all (fixed)""")
+        depend on the training data (data) or not (fixed)""")
     dry_run: bool = GENERAL("""
         --dry-run: print the model's size, the estimated memory and the first batch, and exit""")
     seed: int = GENERAL.whole(0, 2**63 - 1, default=1)("""
@@ -37,7 +37,7 @@ class ModelOptions(ConfiguredOptions):
 
     train_sets: tuple[str, ...] = DATA("""
         -t --train-sets SRC TRG (--datasets): source and target text (several pairs: all sources,
-        then all targets); for a language model the text alone, for a classifier or tagger text and
+        then all targets); for a language model only the text, for a classifier or tagger text and
         labels; not needed with DATA""")
     tsv: bool = DATA("""
         --tsv: read source and target, and alignments and weights if --guided-alignment and
@@ -51,7 +51,7 @@ class ModelOptions(ConfiguredOptions):
         target; for a language model one file; a vocabulary of labels that does not exist is made
         from the training labels; not needed with DATA""")
     dim_vocabs: tuple[int, ...] = DATA.whole(0, 10_000_000)("""
-        --dim-vocabs N...: number of words to take from the beginning of each vocabulary file; 0:
+        --dim-vocabs N...: number of words to read from the beginning of each vocabulary file; 0:
         all""")
     sentencepiece_options: str | None = DATA("""
         --sentencepiece-options '--NAME=VALUE ...': learn the .spm files of --vocabs that do not
@@ -86,7 +86,7 @@ class ModelOptions(ConfiguredOptions):
     cell: str = MODEL.choice(*UNITS, default="gru")("""
         --cell: recurrent unit of encoder and decoder; sru and ssru are simple recurrent units,
         whose gates do not depend on the state; rnn and tanh are the plain (Elman) unit; relu and
-        sigmoid are the same with that activation""")
+        sigmoid are the plain unit with that activation""")
     enc_cell: str | None = MODEL.choice(*UNITS)("""
         --enc-cell: recurrent unit of the encoder, if it differs from --cell""")
     dec_cell: str | None = MODEL.choice(*UNITS)("""
@@ -148,9 +148,9 @@ class ModelOptions(ConfiguredOptions):
         --layer-normalization (--rnn_layer_normalization --layer_normalisation): layer
         normalisation""")
     normalization_form: str = MODEL.choice("nematus", "marian", "rms", default="nematus")("""
-        --normalization-form: form of --layer-normalization: of Nematus (a gain and a bias for each
-        product), of Marian's types s2s and amun (gates and proposal together, gains only), or the
-        RMS norm of Nematus-TF; needs --layer-normalization""")
+        --normalization-form: form of --layer-normalization: as in Nematus (a gain and a bias for
+        each product), as in Marian's types s2s and amun (gates and proposal together, only gains),
+        or the RMS norm of Nematus-TF; needs --layer-normalization""")
     weight_normalization: bool = MODEL("""
         --weight-normalization (--weight_normalisation): weight normalisation, as in Nematus""")
     tied_embeddings: bool = MODEL("""
@@ -193,7 +193,7 @@ class ModelOptions(ConfiguredOptions):
 
     @property
     def has_source(self) -> bool:
-        """Whether each text comes with a source or a condition."""
+        """Whether each text has a source or a condition."""
         return self.type != "lm" or self.condition
 
     @property

@@ -84,18 +84,18 @@ class OptimizationOptions(BatchOptions):
     optimizer_params: tuple[float, ...] = OPTIMISER.number(0, 1000)("""
         --optimizer-params X...: parameters of the algorithm: beta1 beta2 epsilon of adam (0.9 0.999
         1e-8), and weight decay of adamw (0.004); momentum of sgd; initial accumulator and epsilon
-        of adagrad; rho and epsilon of adadelta; rho, momentum, epsilon of rmsprop, and 1 for the
-        centred one""")
+        of adagrad; rho and epsilon of adadelta; rho, momentum, epsilon of rmsprop, and 1 for its
+        centred form""")
     optimizer_delay: int = OPTIMISER.whole(1, 1_000_000, default=1)("""
         --optimizer-delay N: mini-batches whose gradients are added up for one update""")
     clip_norm: float = OPTIMISER.number(0, 1e9, default=1.0)("""
-        --clip-norm X (--clip_c): maximum norm of the gradient of all parameters, to which larger
-        gradients are scaled down; 0: no clipping""")
+        --clip-norm X (--clip_c): maximum norm of the gradient of all parameters; larger gradients
+        are scaled down to this norm; 0: no clipping""")
     exponential_smoothing: float = OPTIMISER.number(
         0, below=1, default=0.0, implied=1e-4, by_data="0.001"
     )("""
-        --exponential-smoothing A: validate and save an exponential moving average of the weights,
-        in which the newest weights have the factor A; 0: no average""")
+        --exponential-smoothing A: validate and save an exponential moving average of the weights;
+        the newest weights have the factor A; 0: no average""")
     decay_c: float = OPTIMISER.number(0, 1_000_000, default=0.0)("""
         --decay-c C: L2 regularisation: weight of the sum of squares of all parameters, added to the
         objective""")
@@ -104,7 +104,7 @@ class OptimizationOptions(BatchOptions):
         parameters of --prior-model, added to the objective; needs --prior-model""")
     quantize_bits: int = OPTIMISER.whole(0, 24, default=0)("""
         --quantize-bits N: quantise matrices: round their weights to the levels of N bits after
-        every update, and add the rounding error back before the next one (--exponential-smoothing
+        every update, and add the rounding error back before the next (--exponential-smoothing
         averages the unrounded weights); 0: no quantisation""")
     quantize_optimization_steps: int = QUANTISING.whole(0, 1000, default=0)("""
         --quantize-optimization-steps N: fit the scale of each quantised matrix by least squares in
@@ -138,14 +138,13 @@ class OptimizationOptions(BatchOptions):
         --lr-decay-inv-sqrt N[u|e|t]: decay the learning rate by sqrt(N / progress) once progress
         exceeds N updates (u), epochs (e) or target words (t); 0: no decay""")
     lr_decay_inv_sqrt_start: str | None = RATE.frequency(None)("""
-        --lr-decay-inv-sqrt-start N[u|e|t]: progress at which --lr-decay-inv-sqrt begins; its own N
-        if not given (the second value of Marian's option); needs --lr-decay-inv-sqrt""")
+        --lr-decay-inv-sqrt-start N[u|e|t]: progress at which --lr-decay-inv-sqrt begins (in Marian,
+        that option's second value); if not given, its N; needs --lr-decay-inv-sqrt""")
     lr_report: bool = RATE("""
-        --lr-report: show the learning rate in the log with --compat marian, too (otherwise it is
-        always shown)""")
+        --lr-report: show the learning rate in the log also with --compat marian (other logs always
+        show it)""")
     lr_decay: float = RATE.number(0, 10, default=0.0)("""
-        --lr-decay F: factor by which the learning rate is multiplied when it decays; 0: no
-        decay""")
+        --lr-decay F: factor of each decay of the learning rate; 0: no decay""")
     lr_decay_strategy: DecayStrategy = DECAY.choice(*get_args(DecayStrategy), default="stalled")("""
         --lr-decay-strategy WHEN: when the learning rate decays: by epochs, by updates (batches), or
         when validation has not improved (stalled); with epoch+batches and epoch+stalled, at every
@@ -178,8 +177,8 @@ class OptimizationOptions(BatchOptions):
     dropout_annotation: float = DROPOUT.probability(
         0.0, by_data="0.3 to 0 unless other dropout is given"
     )("""
-        --dropout-annotation P: dropout probability of the encoder's annotations, with the same mask
-        for all layers that read them""")
+        --dropout-annotation P: dropout probability of the encoder's annotations, with one mask for
+        all layers that read them""")
     dropout_output: float | None = DROPOUT.probability(
         None, by_data="0.4 to 0, or --dropout-embedding if other dropout is given"
     )("""

@@ -29,8 +29,8 @@ class PrepOptions(ConfiguredOptions):
     """`cgru prep OUT`; the filters `--apply DIR` and `--undo DIR`; and `--vocabulary-only`."""
 
     jobs: int | None = GENERAL.whole(1, 4096)("""
-        -j --jobs N: number of parallel processes (the result is the same); one for each processor
-        if not given""")
+        -j --jobs N: number of parallel processes, without influence on the result; one for each
+        processor if not given""")
     force: bool = GENERAL("""
         -f --force: make OUT again if it was made from other text or with other options""")
     quiet: bool = GENERAL("--quiet: write only warnings and errors to standard error")
@@ -49,7 +49,7 @@ class PrepOptions(ConfiguredOptions):
     target_lang: str | None = TEXT("""
         --target-lang CODE: target language, for --tokenize and --normalize-punctuation""")
     factors: int = TEXT.whole(1, 100, default=1)("""
-        --factors N: number of source factors, the word itself included; the source is tokenised
+        --factors N: number of source factors, including the word itself; the source is tokenised
         text of `word|factor|...`""")
 
     unicode: UnicodeForm = TOKENS.choice(*get_args(UnicodeForm), default="nfc")("""
@@ -87,9 +87,9 @@ class PrepOptions(ConfiguredOptions):
         --byte-fallback: let SentencePiece encode characters outside its vocabulary as bytes, with
         256 of its pieces, so that no character is unknown""")
     copy: tuple[str, ...] = SUBWORDS.values(pattern)(f"""
-        --copy PATTERN...: {COPIED}; where a span stands on both sides of a pair, a placeholder, one
-        piece of the vocabulary, replaces it; cgru translate then copies such spans without being
-        asked; excludes --tokenize, --codes""")
+        --copy PATTERN...: {COPIED}; a placeholder, which is one piece of the vocabulary, replaces
+        each span that occurs on both sides of a pair; cgru translate then copies such spans by
+        default; excludes --tokenize, --codes""")
     sample: int = SUBWORDS.whole(0, 10**12, default=500_000)("""
         --sample N: number of randomly drawn sentence pairs from which sub-words and --truecase are
         learned; 0: all""")
@@ -101,8 +101,8 @@ class PrepOptions(ConfiguredOptions):
     joint_vocabulary: bool = SUBWORDS("""
         --joint-vocabulary: write one .json vocabulary for source and target""")
     vocabulary_size: int = SUBWORDS.whole(2, 10_000_000, off=0, default=0)("""
-        --vocabulary-size N (--max-size -m): maximum number of words in a .json vocabulary, or in
-        one for --compat marian, including special words; 0: all""")
+        --vocabulary-size N (--max-size -m): maximum number of words in a .json vocabulary, or in a
+        vocabulary for --compat marian, including special words; 0: all""")
 
     max_length: int = CLEANING.whole(0, 10**9, default=100)("""
         --max-length N: remove sentence pairs with a longer side, before words are split; 0: no
@@ -114,10 +114,10 @@ class PrepOptions(ConfiguredOptions):
         the other; 0: no limit""")
     keep_empty: bool = CLEANING("--keep-empty: keep sentence pairs with an empty side")
     keep_invalid: bool = CLEANING("""
-        --keep-invalid: keep sentence pairs with invalid UTF-8, whose invalid bytes become
+        --keep-invalid: keep sentence pairs with invalid UTF-8, and replace invalid bytes by
         U+FFFD""")
     keep_control: bool = CLEANING("""
-        --keep-control: keep sentence pairs with control characters, but remove these characters""")
+        --keep-control: keep sentence pairs with control characters, without these characters""")
     keep_identical: bool = CLEANING("""
         --keep-identical: keep sentence pairs whose source and target are the same""")
     keep_duplicates: bool = CLEANING("--keep-duplicates: keep repetitions of a sentence pair")
@@ -128,13 +128,13 @@ class PrepOptions(ConfiguredOptions):
     undo: str | None = FILTER(f"""
         --undo DIR: turn lines that --apply prepared back into plain text; excludes {_FOLDER}""")
     side: str | None = FILTER.choice("source", "target")("""
-        --side: side whose preparation is used by --apply (source if not given) or --undo (target if
-        not given); needs --apply or --undo""")
+        --side: side whose preparation --apply or --undo uses; if not given, source for --apply,
+        target for --undo; needs --apply or --undo""")
     words: bool = FILTER("--words: leave words unsplit with --apply; needs --apply")
 
     vocabulary_only: bool = PROGRAMS("""
-        --vocabulary-only: make only the vocabulary of a text, byte for byte as the --compat program
-        makes it: for marian from standard input to standard output, for the others from FILE to
+        --vocabulary-only: make only the vocabulary of a text, byte for byte like the --compat
+        program: for marian from standard input to standard output, for the others from FILE to
         FILE.json (dl4mt: FILE.pkl)""")
     compat: str | None = PROGRAMS.choice("marian", "nematus", "nematus-tf", "dl4mt")("""
         --compat: program whose vocabulary --vocabulary-only makes, like marian-vocab or

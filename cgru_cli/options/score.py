@@ -37,10 +37,10 @@ class ScoreOptions(FilterOptions):
     print_target: bool = MODEL_AND_TEXT("""
         --print-target: print each translation before its scores, like Nematus' --verbose""")
     max_length: int = MODEL_AND_TEXT.whole(1, 1_000_000, default=1000)("""
-        --max-length N: cut source lines that are longer, with a warning, and refuse longer
-        translations (words)""")
+        --max-length N: cut longer source lines, with a warning, and reject longer translations
+        (words)""")
     max_length_crop: bool = MODEL_AND_TEXT("""
-        --max-length-crop: cut translations longer than --max-length too""")
+        --max-length-crop: also cut translations longer than --max-length""")
 
     ensemble: bool = SCORES("""
         --ensemble: score with an ensemble of the models, as cgru translate does: one column of
@@ -62,8 +62,8 @@ class ScoreOptions(FilterOptions):
         its lines; - is standard input, the default with --compat nematus and no --target
         (rescore.py)""")
     n_best_feature: str = LISTS.values(default="Score")("""
-        --n-best-feature NAME: name of the feature that is added to the list; with several models
-        Score0, Score1 and so on""")
+        --n-best-feature NAME: name of the feature added to the list; with several models Score0,
+        Score1 and so on""")
     rerank: str | None = LISTS.values(implied=EQUAL, joined=True)(f"""
         --rerank W...|FILE: print the best hypothesis of each sentence of the n-best list, by the
         weighted sum of the list's features and the models' scores (normalised as by --normalize);
@@ -78,8 +78,8 @@ class ScoreOptions(FilterOptions):
         {_RANKING}, --model, --rerank, --tune""")
     tune: str | None = LISTS(f"""
         --tune FILE: optimise the weights for reranking the n-best list against --reference,
-        starting from those of --rerank, and write them to FILE; needs --n-best and --reference;
-        excludes {_RANKING}""")
+        starting from the weights of --rerank, and write them to FILE; needs --n-best and
+        --reference; excludes {_RANKING}""")
     restarts: int = LISTS.whole(0, 1_000_000, default=8)("""
         --restarts N: number of resampled lists on which --tune optimises before the list itself;
         needs --tune""")
@@ -87,8 +87,8 @@ class ScoreOptions(FilterOptions):
         --seed N: random seed of --tune; needs --tune""")
     join_bpe: bool = RERANKING("--join-bpe: in hypotheses, join sub-words that end in `@@`")
     in_words: bool = RERANKING("""
-        --in-words: the list has the words or sub-words of the model that wrote it, so that
-        --normalize can count them without that model (implied by --join-bpe); excludes --model""")
+        --in-words: the list has the words or sub-words of the model that wrote it, so --normalize
+        can count them without that model (implied by --join-bpe); excludes --model""")
 
     keep_above: float | None = CORPUS.number(-1e9, 1e9)(f"""
         --keep-above X: print only sentence pairs whose score is greater than X, as four
@@ -108,13 +108,13 @@ class ScoreOptions(FilterOptions):
         separate several by commas; with --tune, the metric to optimise (bleu if not given); needs
         --reference""")
     reference: tuple[str, ...] = COMPARING("""
-        --reference -r FILE...: reference translations of --metric, --tune and --oracle; several
+        --reference -r FILE...: reference translations for --metric, --tune and --oracle; several
         files are several references""")
     confidence: bool = EVALUATING("""
         --confidence: add 95 % confidence intervals from bootstrap resampling""")
     confusion: bool = EVALUATING("--confusion: also print the confusion matrix of labels")
     paired: str | None = EVALUATING.choice("bootstrap", "randomisation")("""
-        --paired: test whether the systems differ from the first one, by paired bootstrap or
+        --paired: test whether the systems differ from the first system, by paired bootstrap or
         approximate randomisation""")
     samples: int = METRIC.whole(0, 1_000_000, default=0)("""
         --samples N: number of resamplings for --confidence, --paired and --tune; 0: 1000, or 10000
@@ -124,7 +124,7 @@ class ScoreOptions(FilterOptions):
         others""")
     lowercase: bool = COMPARING("--lowercase: compute case-insensitive BLEU and chrF")
     format: str = EVALUATING.choice("text", "json", "markdown", default="text")("""
-        --format: format in which the scores of --metric are printed""")
+        --format: output format of the scores of --metric""")
     width: int = COMPARING.whole(0, 15, default=1)("""
         --width N: number of decimals in the scores of --metric and --tune""")
 

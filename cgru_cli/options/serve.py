@@ -37,14 +37,14 @@ def _one_site(origin: str) -> str:
 
 @dataclass(frozen=True)
 class ServeOptions(ConfiguredOptions):
-    """`cgru serve`; it has the search options of `cgru translate`.
+    """`cgru serve`, including the search options of `cgru translate`.
 
     None: default of the model's program.
     """
 
     model: tuple[str, ...] = MODEL_AND_TEXT("""
-        -m --model MODEL... (--models): model files of any program; several are one ensemble, as for
-        cgru translate; NAME=FILE NAME=FILE,FILE ... serves several models (or ensembles) by
+        -m --model MODEL... (--models): model files of any program; several files are one ensemble,
+        as in cgru translate; NAME=FILE NAME=FILE,FILE ... serves several models (or ensembles) by
         name""")
     vocabularies: tuple[str, ...] = same(TranslateOptions, "vocabularies")
     log: str | None = same(TranslateOptions, "log")
@@ -85,7 +85,7 @@ class ServeOptions(ConfiguredOptions):
     host: str = ADDRESS.values(default="127.0.0.1")("""
         --host ADDRESS: address to listen on; 0.0.0.0 listens on every network of this machine""")
     port: int = ADDRESS.whole(0, 65535, default=8080)("""
-        --port N: port to listen on; 0: any free port, which is printed""")
+        --port N: port to listen on; 0: any free port, named in the output""")
     host_name: tuple[str, ...] = ADDRESS.values(_one_host_name)("""
         --host-name NAME...: names by which requests may address the server (their Host header,
         without a port); * for any; if not given, localhost, 127.0.0.1 and [::1] for a server that
@@ -101,7 +101,7 @@ class ServeOptions(ConfiguredOptions):
         --batch-wait MS: maximum time that a line waits for others to share its batch
         (milliseconds)""")
     queue: int = BATCHING.whole(1, 100_000_000, default=10_000)("""
-        --queue N: maximum number of waiting lines; further requests are answered with 503
+        --queue N: maximum number of waiting lines; the server answers further requests with 503
         (lines)""")
 
     max_body: int = LIMITS.whole(1, 1_048_576, default=1024)("""
@@ -119,7 +119,8 @@ class ServeOptions(ConfiguredOptions):
         translation""")
     rate_limit: int | None = LIMITS.whole(1, 100_000_000)("""
         --rate-limit N: maximum number of lines that a client (a password, or an address without
-        one) may send in a minute; further requests are answered with 429 (lines per minute)""")
+        one) may send in a minute; the server answers further requests with 429 (lines per
+        minute)""")
     timeout: float = LIMITS.number(most=86_400, above=0, default=60)("""
         --timeout S: maximum duration of a request, from its first byte to its answer (seconds)""")
 
@@ -143,7 +144,7 @@ class ServeOptions(ConfiguredOptions):
 
     @property
     def most_lines(self) -> int:
-        """The maximum number of lines in a request, which the queue must have room for."""
+        """The maximum number of lines in a request; the queue must have room for all."""
         return min(self.max_lines, self.queue)
 
     def translating(self, models: tuple[str, ...]) -> TranslateOptions:

@@ -1,6 +1,6 @@
-"""The options of `cgru train`; this file has those for validation, end, saving, logs and devices.
+"""The options of `cgru train`; this file has options for validation, end, saving, logs and devices.
 
-The others are in `model` (text, vocabularies, model), `batches`, and `optimization` (objective,
+Other options are in `model` (text, vocabularies, model), `batches`, and `optimization` (objective,
 optimiser, learning rate, dropout).
 """
 
@@ -41,7 +41,7 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         not given""")
     valid_freq: str = VALIDATION.frequency(
         "1e",
-        by_data="every epoch (of a long one every 1,000 updates or tenth), less often if "
+        by_data="every epoch (a long epoch: every 1,000 updates or every tenth), less often if "
         "validation takes over 3 % of the time",
     )("""
         --valid-freq N[u|e|m|t]: validate every N updates (u), epochs (e), minutes (m) or target
@@ -61,15 +61,15 @@ class TrainOptions(OptimizationOptions, ModelOptions):
     valid_script: str | None = VALIDATION("""
         --valid-script-path COMMAND (--valid_script): program that prints a score as the last number
         on its standard output; the metric translation passes it a file of translations,
-        valid-script the model in MODEL.dev.npz; the command is split into words like in a shell,
-        but run without one""")
+        valid-script the model in MODEL.dev.npz; the command is split into words as in a shell, but
+        run without a shell""")
     valid_script_args: tuple[str, ...] = VALIDATION("""
         --valid-script-args ARGUMENT...: arguments of --valid-script-path, before the file of
         translations; needs --valid-script-path""")
     external_validation_script: str | None = VALIDATION("""
         --external-validation-script COMMAND: program to run after every validation, as in Nematus:
         without arguments, with the model in MODEL.dev.npz; its output goes to the log, and training
-        continues when it has ended, whatever its exit code""")
+        continues when it ends, whatever its exit code""")
     valid_translation_output: str | None = VALIDATION("""
         --valid-translation-output FILE: file for translations of the validation text; {E} in its
         name stands for the epoch, {U} for the update""")
@@ -92,8 +92,8 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         --after-epochs -e N (--max_epochs): end after N epochs; 0: no limit""")
     logical_epoch: tuple[str, ...] = END("""
         --logical-epoch N[u|e|t] [DIGITS]: length of an epoch for --after, --after-epochs and the
-        log: N passes through the text (e), updates (u) or target words (t); DIGITS: decimals of its
-        number in the log; one pass if not given""")
+        log: N passes through the text (e), updates (u) or target words (t), one pass if not given;
+        DIGITS: decimals of the epoch's number in the log""")
     early_stopping: int = END.whole(0, 10**9, default=10)("""
         --early-stopping N (--patience): early stopping: end after N validations without
         improvement; 0: never""")
@@ -155,20 +155,20 @@ class TrainOptions(OptimizationOptions, ModelOptions):
 
     device: str | None = same(FilterOptions, "device")
     devices: tuple[str, ...] = DEVICES("""
-        -d --devices N...: numbers of the GPUs to train on (cpu:0 cpu:1 ... to try it without GPUs);
+        -d --devices N...: numbers of the GPUs to train on (cpu:0 cpu:1 ... for tests without GPUs);
         all GPUs if neither this nor --device is given; excludes --device""")
     num_devices: int = DEVICES.whole(0, 1024, default=0)("""
         --num-devices N: train on the first N GPUs; 0: on those of --devices; excludes --device""")
     cpu_threads: int | None = same(FilterOptions, "cpu_threads")
     precision: str = DEVICES.choice("float32", "bfloat16", "float16", default="float32")("""
-        --precision: data type of matrix products; weights, states and softmax stay float32""")
+        --precision: data type of matrix products; weights, states and softmax remain float32""")
     jit: str = DEVICES.choice("auto", "on", "off", default="auto")("""
         --jit: compile training steps with XLA; auto: on GPUs if that is faster for the first
         mini-batch, never on CPUs""")
 
     @property
     def minimizes_risk(self) -> bool:
-        """Whether training is for minimum risk."""
+        """Whether the objective is minimum risk training."""
         return self.objective.lower() == "mrt"
 
     @property
@@ -183,7 +183,7 @@ class TrainOptions(OptimizationOptions, ModelOptions):
 
     @property
     def length_power(self) -> float:
-        """The power of the length that divides scores; 0 by default for a language model."""
+        """The exponent of the length that divides scores; by default 0 for a language model."""
         default = 0.0 if self.type == "lm" else 1.0
         return default if self.normalize is None else self.normalize
 

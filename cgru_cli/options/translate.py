@@ -27,7 +27,7 @@ WORDS = Group("Output text")
 class TranslateOptions(FilterOptions):
     """`cgru translate`; several models are an ensemble.
 
-    None leaves an option to the default of the program that wrote the model.
+    None: default of the model's program.
     """
 
     input: tuple[str, ...] = MODEL_AND_TEXT("""
@@ -37,8 +37,8 @@ class TranslateOptions(FilterOptions):
         needs --output; excludes --output-alignment, --alignment-format, --heatmap""")
     document: tuple[str, ...] = MODEL_AND_TEXT("""
         --document IN OUT: translate the document IN to OUT and keep its structure: .txt, .md,
-        .html, .srt, .po, .xliff or .docx; its paragraphs are translated as with --split-sentences,
-        and their marks are placed as with --markup; excludes --input, --output, --n-best,
+        .html, .srt, .po, .xliff or .docx; paragraphs are translated as with --split-sentences, and
+        marks are placed as with --markup; excludes --input, --output, --n-best,
         --word-scores, --alignment, --alignment-format, --output-alignment, --heatmap, --tsv,
         --force-decode, --constraints, --markup, --output-sampling, --char-level, --no-spm-encode,
         --no-spm-decode, --channel-model, --mbr""")
@@ -54,23 +54,23 @@ class TranslateOptions(FilterOptions):
     bpe: str | None = MODEL_AND_TEXT("""
         --bpe FILE: split the words of the source with these subword-nmt codes""")
     markup: str | None = MODEL_AND_TEXT.choice("html", "markdown", implied="html")("""
-        --markup html|markdown: lines have markup, which is removed before translation and put
-        around the corresponding translated words, by the attention: tags and entities of HTML or
-        XML (html), or Markdown's emphasis, code, links and images, and tags (markdown); excludes
-        --char-level, --no-spm-decode, --channel-model, --no-spm-encode""")
+        --markup html|markdown: remove markup before translation, and put it around the
+        corresponding translated words, by the attention: tags and entities of HTML or XML (html),
+        or Markdown's emphasis, code, links and images, and tags (markdown); excludes --char-level,
+        --no-spm-decode, --channel-model, --no-spm-encode""")
     char_level: bool = MODEL_AND_TEXT("""
         --char-level: read each character of the source as a word, spaces included, for
         character-level models; excludes --bpe""")
     compat: str | None = MODEL_AND_TEXT.choice(*COMPAT)("""
         --compat PROGRAM: use this program's defaults, search, sign of scores and output layout""")
     max_length: int = MODEL_AND_TEXT.whole(1, 1_000_000, default=1000)("""
-        --max-length N: cut source lines that are longer, with a warning (words)""")
+        --max-length N: cut longer source lines, with a warning (words)""")
 
     weights: tuple[float | str, ...] = SCORES.values(weight)("""
         --weights W...|FILE: weight of each model of an ensemble, then of --channel-model and --lm,
-        or a file that cgru score --tune wrote; equal if not given""")
+        or a file written by cgru score --tune; equal if not given""")
     word_penalty: float | None = SCORES.number(-1000, 1000)("""
-        --word-penalty P: subtract this from a translation's score for each of its words (nats)""")
+        --word-penalty P: number to subtract from a translation's score for each word (nats)""")
     n_best: bool = SCORES("--n-best: print all hypotheses of the beam, with their scores")
     n_best_size: int | None = SCORES.whole(1, 1000)("""
         --n-best-size N: print N hypotheses of the beam; all if not given; needs --n-best""")
@@ -101,7 +101,7 @@ class TranslateOptions(FilterOptions):
         --avoid FILE: file of phrases, one per line, that no translation may contain; excludes
         --output-sampling""")
     copy: tuple[str, ...] = SEARCH.values(pattern)(f"""
-        --copy PATTERN...: {COPIED}; translations contain these spans of the source, by placeholders
+        --copy PATTERN...: {COPIED}; copy these spans of the source to translations, by placeholders
         if the model was trained with cgru prep --copy, whose patterns are the default; none: copy
         nothing; excludes --output-sampling""")
     shortlist: tuple[str, ...] = SEARCH("""
@@ -121,9 +121,9 @@ class TranslateOptions(FilterOptions):
         number""")
 
     mbr: int | None = RISK.whole(1, 1000)("""
-        --mbr N: print the most similar one to all others among N sampled translations (by default
-        epsilon 0.02): minimum Bayes risk; the totals of --n-best are mean similarities, from 0 to
-        100; excludes --beam-size, --channel-model, --split-sentences""")
+        --mbr N: minimum Bayes risk: of N sampled translations (by default epsilon 0.02), print the
+        one most similar to all others; the totals of --n-best are mean similarities, from 0 to 100;
+        excludes --beam-size, --channel-model, --split-sentences""")
     mbr_utility: str = RISK.choice("chrf", "bleu", default="chrf")("""
         --mbr-utility: similarity of two translations: sentence chrF or BLEU of sacreBLEU; needs
         --mbr""")
@@ -154,8 +154,8 @@ class TranslateOptions(FilterOptions):
         --no-spm-decode: print SentencePiece pieces instead of joining them""")
 
     output_alignment: str | None = ATTENTION("""
-        --output-alignment FILE (-a): write the attention to this file instead (formats nematus and
-        json)""")
+        --output-alignment FILE (-a): write the attention to this file instead of the output
+        (formats nematus and json)""")
 
     mini_batch: int | None = DEVICES.whole(1, 1_000_000)("""
         --mini-batch N (--minibatch_size --batch_size): lines translated together""")
