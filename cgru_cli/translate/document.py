@@ -1,4 +1,4 @@
-"""`cgru translate --document IN OUT`: the segments of a document are the lines to translate."""
+"""`cgru translate --document IN OUT`: translate the segments of a document as lines."""
 
 import dataclasses
 
@@ -16,13 +16,13 @@ LARGEST = 1 << 30  # bytes
 
 
 def translate_document(options: TranslateOptions) -> None:
-    """Translate a document. Raises CgruError for one that cannot be read, and for bad models."""
+    """Translate a document. Raises CgruError for unreadable documents and for bad models."""
     if len(options.document) != 2:
         raise UsageError("--document: two files are expected, to read and to write")
     source, target = options.document
     check_distinct([source, *options.model, *options.vocabularies], target)
     document = document_of(source, read_bytes(source, "a document", LARGEST))
-    installed("sentencex", "documents")  # else named as if --split-sentences had been typed
+    installed("sentencex", "documents")  # otherwise the error would name --split-sentences
     sentences = options.split_sentences or "auto"
     options = dataclasses.replace(
         options, document=(), markup=document.form, split_sentences=sentences

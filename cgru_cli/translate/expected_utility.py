@@ -1,8 +1,8 @@
-"""Minimum Bayes risk: chooses the translation most similar to all translations of the model.
+"""Minimum Bayes risk: choose the translation most similar to all translations of the model.
 
 Source: Kumar and Byrne 2004, "Minimum Bayes-Risk Decoding for Statistical Machine Translation";
-with samples, Eikema and Aziz 2020, "Is MAP Decoding All You Need?". The n-grams of each text are
-counted once, and compared in matrices of all pairs.
+with samples, Eikema and Aziz 2020, "Is MAP Decoding All You Need?". This module counts the n-grams
+of each text once, and compares all pairs in matrices.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from ..output.hypothesis import Hypothesis
 
 
 def expected_utilities(texts: Sequence[str], chances: np.ndarray, utility: str) -> np.ndarray:
-    """The expected similarity of each text to a text that is drawn from them: (D,) 0 to 100.
+    """The expected similarity of each text to a text drawn at random: (D,), 0 to 100.
 
-    chances: (D,) the probability of each text, adding up to 1; utility: the similarity to a
-    reference, chrf or bleu, by the sentence's scores of sacreBLEU with its defaults.
+    chances: (D,) the probability of each text, adding up to 1; utility: chrf or bleu, sacreBLEU's
+    sentence scores with its defaults.
     """
     return (chrf if utility == "chrf" else bleu)(texts) @ chances
 
@@ -31,7 +31,7 @@ def chrf(texts: Sequence[str]) -> np.ndarray:
     precision = recall = orders = np.zeros((len(texts), len(texts)))
     for n in range(1, 7):
         matches, sizes = _matches([_n_grams(text, n) for text in without_spaces])
-        both = (sizes[:, None] > 0) & (sizes > 0)  # n-grams longer than a text do not count
+        both = (sizes[:, None] > 0) & (sizes > 0)  # skip n-grams longer than a text
         precision = precision + matches / np.maximum(sizes[:, None], 1) * both
         recall = recall + matches / np.maximum(sizes, 1) * both
         orders = orders + both
@@ -65,7 +65,7 @@ def _n_grams(sequence: Sequence, n: int) -> Counter:
 
 
 def _matches(counted: Sequence[Counter]) -> tuple[np.ndarray, np.ndarray]:
-    """The n-grams that two texts share, (D,D), and the number of each text, (D,)."""
+    """The number of n-grams that two texts share, (D,D), and that each text has, (D,)."""
     places = {gram: place for place, gram in enumerate(set().union(*counted))}
     counts = np.zeros((len(counted), len(places)), np.float32)
     for row, counter in zip(counts, counted, strict=True):
@@ -83,8 +83,8 @@ def ranked(
 ) -> list[tuple[int, float]]:
     """The places of the distinct translations in a list, with their expected utilities, best first.
 
-    sampled: samples are equally probable; the hypotheses of a beam have the model's probabilities,
-    as shares of their sum. Among equal texts, and among equal utilities, the first one counts.
+    sampled: whether the hypotheses are samples, which are equally probable; those of a beam have
+    the model's probabilities, normalised. Of equal texts or equal utilities, the first one counts.
     """
     best = max((one.score for one in hypotheses), default=0.0)
     places: dict[str, int] = {}

@@ -27,7 +27,7 @@ from .shortlists import shortlist_of
 def run(options: TranslateOptions) -> None:
     """Translate lines.
 
-    Raises CgruError for bad models, vocabularies and input; OutputClosed if the reader has gone.
+    Raises CgruError for bad models, vocabularies and input; OutputClosed if the reader is gone.
     """
     with log_to(options.log, "cgru translate"):
         _run(options)
@@ -37,7 +37,7 @@ def _run(options: TranslateOptions) -> None:
     if not options.model:
         raise UsageError("name a model: cgru translate -m MODEL")
     if options.document:
-        from .document import translate_document  # formats that only documents need
+        from .document import translate_document  # imports document formats only if needed
 
         translate_document(options)
         return
@@ -57,7 +57,7 @@ def _run(options: TranslateOptions) -> None:
 
 
 def _check_files(options: TranslateOptions) -> tuple[Sequence[str], Sequence[str | None]]:
-    """The files to read and write. Raises UsageError if an output is also another of them."""
+    """The files to read and write. Raises UsageError if an output file is named twice."""
     named = (options.lexicon, options.bpe, options.avoid, options.channel_model, options.lm)
     shortlist = shortlist_of(options)
     inputs = [*options.input, *options.config, *options.model, *options.vocabularies]
@@ -73,7 +73,7 @@ def _check_files(options: TranslateOptions) -> tuple[Sequence[str], Sequence[str
 
 
 def _skipped(reader: LineReader, options: TranslateOptions, plan: SearchPlan) -> int:
-    """Skip input lines that are translated already; returns their number."""
+    """Skip input lines that are already translated; returns their number."""
     output = str(options.output)
     if output.endswith(".gz"):
         raise UsageError(f"--resume: {output} is compressed, and cannot be continued")
@@ -92,7 +92,7 @@ def _translate(
     heatmaps: Heatmaps,
     start: int = 0,
 ) -> None:
-    """Translate all lines of the input, in windows. apart: takes the alignments, if not None.
+    """Translate all lines of the input, in windows. apart: the writer of alignments, if separate.
 
     start: the number of the first line.
     """
@@ -116,14 +116,14 @@ def _translate(
 
 
 def _windows(reader: LineReader, plan: SearchPlan) -> Iterator[list[str]]:
-    """Lines to be sorted and batched together: growing windows, or whole maxi-batches."""
+    """Lines to sort and batch together: growing windows, or whole maxi-batches."""
     if plan.batches_decide:
         return iter(lambda: reader.window(plan.mini_batch * plan.maxi_batch), [])
     return windows(reader, plan.mini_batch, plan.maxi_batch)
 
 
 def rendered(layout: Layout, translation: Translation, apart: bool) -> tuple[str, str]:
-    """The text of a line, and its alignments if they go to a separate file (apart), else ""."""
+    """The text of a line, and its alignments ("" unless they go to a separate file, `apart`)."""
     number, source, hypotheses = translation.number, translation.source, translation.hypotheses
     if translation.empty:
         return layout.empty_line(number, hypotheses[0]), ""

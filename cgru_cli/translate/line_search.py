@@ -1,4 +1,4 @@
-"""The search for the translations of lines, by a plan; `Translator` and the commands use it."""
+"""Search for the translations of lines by a plan, for `Translator` and the commands."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class LineSearch:
-    """Searches the translations of lines, with one model or an ensemble."""
+    """Searches for translations of lines, with one model or an ensemble."""
 
     def __init__(self, plan: SearchPlan, models: Sequence[LoadedModel]):
         """models: the plan's models, whose arrays move into the networks."""
@@ -49,7 +49,7 @@ class LineSearch:
         self._follow(plan)
 
     def following(self, plan: SearchPlan) -> LineSearch:
-        """The search by the same networks with another plan, of the same models and weights."""
+        """A search with the same networks and another plan, for the same models and weights."""
         other = copy.copy(self)
         other._follow(plan)
         return other
@@ -76,9 +76,9 @@ class LineSearch:
     ) -> Iterator[Translation]:
         """The translations of lines, as they become ready.
 
-        lines: as the options say, or in fields already. first: the number of the first line, which
-        seeds sampling along with the seed. n_best: find all hypotheses; without it, the search may
-        end when the best one is certain.
+        lines: text in the form that the options say, or fields. first: the number of the first
+        line; line numbers seed samples together with the seed. n_best: whether to find all
+        hypotheses; otherwise the search may end once the best hypothesis is certain.
         """
         numbered = list(enumerate(lines, first))
         sentences = self.plan.sentences
@@ -107,7 +107,7 @@ class LineSearch:
     def _found(
         self, requests: Sequence[tuple[int, Request]], *, n_best: bool
     ) -> Iterator[Translation]:
-        """The translations of lines that were read, with their numbers, as they become ready."""
+        """The translations of numbered requests, as they become ready."""
         searched = []
         for number, request in requests:
             # Nematus-TF searches empty lines too, which changes the n-best lists of their batch
@@ -130,7 +130,7 @@ class LineSearch:
         yield from self.results.translations((*begun[place], found) for place, found in ended)
 
     def _batches(self, lengths: Sequence[int]) -> list[list[int]]:
-        """Decide which lines are searched together; lengths: words of each line."""
+        """Choose the lines to search together; lengths: words of each line."""
         plan = self.plan
         if plan.search == "nematus-tf":  # its n-best lists depend on the lines of a batch
             return nematus_tf_batches(lengths, plan.mini_batch)
@@ -140,7 +140,7 @@ class LineSearch:
         return [every[i : i + plan.mini_batch] for i in range(0, len(every), plan.mini_batch)]
 
     def begin(self, lines: Sequence[tuple[int, Request]]) -> SearchBatch:
-        """The batch of some lines, with their numbers, for a search."""
+        """The batch of some numbered lines, for a search."""
         from ..search.hypotheses import SearchBatch
 
         numbers, requests = zip(*lines, strict=True)
@@ -165,7 +165,7 @@ class LineSearch:
         sources: Sequence[tuple[np.ndarray, np.ndarray]],
         wanted: Sequence[Sequence[int]],
     ) -> list[np.ndarray]:
-        """The words allowed in the translation of each sentence, or of all; () allows every word.
+        """The words allowed in each translation, or in all translations; () allows all words.
 
         sources: ids and mask of the lines for each model; wanted: words that each translation must
         contain.
@@ -191,7 +191,7 @@ class LineSearch:
         begun: Sequence[tuple[int, Request]],
         settings: SearchSettings,
     ) -> Iterator[tuple[int, list[SearchResult]]]:
-        """Each line's place in `begun` (which grows with the batches) and its results."""
+        """Each line's place in `begun`, which grows with the batches, and its results."""
         from ..search.beam import shrinking_beam
         from ..search.nematus_tf_beam import nematus_tf_beam
 
@@ -208,7 +208,7 @@ class LineSearch:
 
 
 def search_of(options: TranslateOptions) -> LineSearch:
-    """The search of a command line. Raises CgruError for bad models and vocabularies."""
+    """The search for a command line. Raises CgruError for bad models and vocabularies."""
     models = [load_model(path, options.vocabularies, options.runtime) for path in options.model]
     check_declared([loaded.model for loaded in models], options.model_is)
     plan = SearchPlan(options, models)
@@ -218,10 +218,10 @@ def search_of(options: TranslateOptions) -> LineSearch:
 
 
 def nematus_tf_batches(lengths: Sequence[int], mini_batch: int) -> list[list[int]]:
-    """The mini-batches that Nematus-TF cuts a maxi-batch into, in its `read_all_lines`.
+    """The mini-batches into which Nematus-TF splits a maxi-batch, in its `read_all_lines`.
 
-    lengths: words of every line between white space, 0 for an empty line. The batches matter: they
-    decide the tail of n-best lists (see `search.nematus_tf_beam`).
+    lengths: words of every line between white space, 0 for an empty line. The tail of n-best lists
+    depends on the batches (see `search.nematus_tf_beam`).
     """
     order = argsort(lengths)
     return [order[i : i + mini_batch] for i in range(0, len(order), mini_batch)]

@@ -1,7 +1,7 @@
-"""Ranks translations with a channel model and a language model as well: see `search.noisy_channel`.
+"""Rank translations also with a channel model and a language model: see `search.noisy_channel`.
 
-A model that knows all words of the direct model takes these words, even where its ids differ; any
-other model gets text and splits it itself.
+A model that knows all words of the direct model reads these words, even if its ids differ; any
+other model splits the text itself.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 
 class NoisyChannel:
-    """A channel model, and a language model if given, that score the direct models' translations.
+    """A channel model, and optionally a language model, that score the direct models' translations.
 
-    They rank the extensions of hypotheses in each step of the beam, or the finished hypotheses. In
-    a beam, the language model must be recurrent and share the direct models' target vocabulary.
+    Their scores rank extensions in each step of the beam, or finished hypotheses. In a beam, the
+    language model must be recurrent and share the direct models' target vocabulary.
     """
 
     def __init__(
@@ -55,9 +55,8 @@ class NoisyChannel:
     ):
         """Read the models that the options name.
 
-        models: the direct models, with their reading; weights: those of the channel model and the
-        language model. Raises CgruError for models of the wrong kind, or whose words cannot be
-        mapped.
+        models: the direct models, with their reading; weights: of the channel model and the
+        language model. Raises CgruError for models of the wrong kind, or if words cannot be mapped.
         """
         from ..search.settings import ChannelSum
 
@@ -70,7 +69,7 @@ class NoisyChannel:
         self._channel = channel = _channel_model(options, direct)
         known = [(channel.sources[0], direct.target), (channel.target, direct.sources[0])]
         own = functools.partial(_reading, options, direct, reading)
-        # how each splits text into words, None if it takes the direct model's words
+        # how the model splits text into words, None if it reads the direct model's words
         self._channel_reading = own("--channel-model", channel, known)
         self._lines = channel.source_lines(self._channel_reading or Reading())
         self._channel_scores = _ForcedDecoding(channel, options)
@@ -95,18 +94,18 @@ class NoisyChannel:
             self._lm_scores = lambda texts: forced([[]] * len(texts), texts)
 
     def following(self, settings: SearchSettings) -> NoisyChannel:
-        """The same models with other settings of the search."""
+        """The same models with other search settings."""
         other = copy.copy(self)
         other._sum = self._sum._replace(settings=settings)
         return other
 
     @property
     def within_beam(self) -> bool:
-        """Whether hypotheses are ranked in each step, rather than when they are finished."""
+        """Whether to rank hypotheses in each step, rather than once they are finished."""
         return self._candidates is not None
 
     def ranking(self, begun: Sequence[tuple[int, Request]]) -> ChannelRanking:
-        """The ranking of hypotheses in a beam; begun: its lines so far, which grow with it."""
+        """The ranking of hypotheses in a beam; begun: its lines, to which new batches are added."""
         from ..search.noisy_channel import ChannelRanking
 
         sources: dict[int, list[str]] = {}
@@ -122,7 +121,7 @@ class NoisyChannel:
     def scored(
         self, lines: Sequence[tuple[int, Request]], lists: Sequence[Sequence[Hypothesis]]
     ) -> list[list[Hypothesis]]:
-        """The hypotheses of each line with the scores of both models added, in the same order."""
+        """Add the scores of both models to the hypotheses of each line, in the same order."""
         sources, of_channel, of_lm = [], [], []
         for (number, request), hypotheses in zip(lines, lists, strict=True):
             source = self._source(number, request)
@@ -155,7 +154,7 @@ class NoisyChannel:
     def featured(
         self, hypothesis: Hypothesis, source_length: int, channel: float, lm: float
     ) -> Hypothesis:
-        """The hypothesis with the scores of both models as features, and their sum as its total.
+        """The hypothesis with both models' scores as features and the weighted sum as its total.
 
         source_length: words of the source, including EOS; channel, lm: log-probabilities.
         """
@@ -174,7 +173,7 @@ def _no_scores(texts: Sequence[Sequence[str]]) -> np.ndarray:
 
 
 def _channel_model(options: TranslateOptions, direct: LoadedModel) -> LoadedModel:
-    """The model that `--channel-model` names. Raises CgruError for one of the wrong direction."""
+    """The model of `--channel-model`. Raises CgruError if it translates the wrong direction."""
     if len(options.vocabularies) > 2:
         raise UsageError(
             "--channel-model: --vocabs cannot name the vocabularies of a model with factors "
@@ -198,7 +197,7 @@ def _channel_model(options: TranslateOptions, direct: LoadedModel) -> LoadedMode
 
 
 def _language_model(options: TranslateOptions, direct: LoadedModel) -> LoadedModel | NGrams:
-    """The model that `--lm` names. Raises CgruError for a model of another kind, or other words."""
+    """The model of `--lm`. Raises CgruError for another kind of model, or for other words."""
     path = str(options.lm)
     if not is_arpa(path):
         lm = load_model(path, options.vocabularies[-1:], options.runtime)
@@ -226,7 +225,7 @@ def _language_model(options: TranslateOptions, direct: LoadedModel) -> LoadedMod
 def _stepped(lm: LoadedModel, direct: LoadedModel, models: Sequence[LoadedModel]) -> LoadedModel:
     """A language model for the beam, which knows all words of the direct target vocabulary.
 
-    Raises CgruError if the direct model lacks one of its words, or it cannot join the ensemble.
+    Raises CgruError if the direct model lacks one of its words, or if the ensemble rejects it.
     """
     if missing := direct.target.lacking(lm.target):
         raise CgruError(_lacks_in_beam(direct, lm.target, missing))
@@ -242,10 +241,9 @@ def _stepped(lm: LoadedModel, direct: LoadedModel, models: Sequence[LoadedModel]
 
 
 def in_order_of(vocabulary: Vocabulary, loaded: LoadedModel) -> LoadedModel:
-    """A language model, its target words numbered as in another vocabulary of the same words.
+    """A language model whose target words get the ids of another vocabulary of the same words.
 
-    Each word keeps its probability. Ids without a word, where files have gaps, are matched in
-    their order.
+    Each word keeps its probability. Ids without a word, in files with gaps, are matched in order.
     """
     model, own = loaded.model, loaded.target
     size = model.structure.target_vocabulary
@@ -270,11 +268,11 @@ def _reading(
     other: LoadedModel,
     known: Sequence[tuple[Vocabulary, Vocabulary]],
 ) -> Reading | None:
-    """How a model splits the direct model's text; None if it knows all of them.
+    """How the other model splits the direct model's text; None if it knows all its words.
 
-    reading: the direct model's. known: the other's vocabularies, each with the direct model's of
-    that language. Raises CgruError if words are missing in a beam, and if one model
-    writes raw text and the other reads words, or the reverse.
+    reading: of the direct model. known: the other model's vocabularies, each with the direct
+    model's vocabulary for that language. Raises CgruError if words are missing in a beam, and if
+    one model uses raw text and the other words between spaces.
     """
     lacking = [(words, missing) for own, words in known if (missing := own.lacking(words))]
     if not lacking:
@@ -323,7 +321,7 @@ class _ForcedDecoding:
 
     @functools.cached_property
     def _scorer(self) -> Scorer | OnnxScorer:
-        """Built on first use, as TensorFlow starts after the models are read; takes the arrays."""
+        """Built on first use, because TensorFlow starts after reading models; takes the arrays."""
         from ..search.computed import scorer, take_over
 
         options = self._options
@@ -333,7 +331,7 @@ class _ForcedDecoding:
     def __call__(
         self, sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]
     ) -> np.ndarray:
-        """log p(target | source), including EOS, of words in reading order: float64."""
+        """log p(target | source), including EOS, for words in reading order: float64."""
         from ..network.scores import max_tokens_of
 
         scores = np.zeros(len(sources))

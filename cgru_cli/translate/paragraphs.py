@@ -1,4 +1,4 @@
-"""Texts of several sentences: translated a sentence at a time, and joined with their marks."""
+"""Texts of several sentences: translate each sentence, then join them with their marks."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 class Paragraph:
-    """A text; `lines` are its sentences without marks, which are to be translated."""
+    """A text; `lines` are its sentences to translate, without marks."""
 
     def __init__(
         self, search: LineSearch, text: str, form: str | None, sentences: Sentences | None
     ):
-        """form: how marks are written (see `text.markup`), None: the text has none. sentences:
-        splits the text, None: it is one sentence, whose marks the search places.
+        """form: how marks are written (see `text.markup`), None for text without marks. sentences:
+        splits the text, None for a single sentence, whose marks the search places.
         """
         self._search = search
         self._join = sentences.join if sentences else " ".join
@@ -36,7 +36,7 @@ class Paragraph:
             self.lines = [Fields(text, plain=form is None)]
 
     def translation(self, number: int, parts: Sequence[Translation]) -> Translation:
-        """The translation of text number `number`, joined from those of its lines."""
+        """Join the translations of the lines to the translation of text number `number`."""
         right_left = self._search.plan.layout.right_left
         whole = Translation.joined(number, parts, self._join, right_left=right_left)
         markup = self._markup
@@ -46,8 +46,8 @@ class Paragraph:
         return whole._replace(hypotheses=[best])
 
     def _placed(self, markup: Markup, parts: Sequence[Translation]) -> str:
-        """The text of the translation with the marks of the source."""
-        begins, place = [], 0  # of the sentences in the text
+        """The text of the translation, with the marks of the source."""
+        begins, place = [], 0  # where the sentences begin in the text
         for line in self.lines:
             begins.append(max(place, self._plain.find(line.source, place)))
             place = begins[-1] + len(line.source)

@@ -23,30 +23,30 @@ Requirement = str | Sequence[str]  # a phrase, or alternatives, any of which sat
 
 
 class PhraseError(CgruError):
-    """A condition on a translation that no translation satisfies."""
+    """Raised for constraints that no translation satisfies."""
 
 
 class Fields(NamedTuple):
     """The phrases of a line as text, not yet split into words."""
 
     source: str
-    beginning: str | Sequence[str] = ""  # of its translation; text, or words of the model
+    beginning: str | Sequence[str] = ""  # of the translation: text, or words of the model
     required: Sequence[Requirement] = ()
     avoided: Sequence[str] = ()
-    plain: bool = False  # the source has no marks, whatever the options say
+    plain: bool = False  # whether to ignore marks in the source, whatever the options say
 
 
 def alternatives(requirement: Requirement) -> Sequence[str]:
-    """The phrases of which any satisfies a requirement."""
+    """The phrases of a requirement, any of which satisfies it."""
     return [requirement] if isinstance(requirement, str) else requirement
 
 
 def split_line(line: str, number: int, form: str | None, force_decode: bool) -> Fields:
     """Split a line (counted from 0): `source [TAB beginning]`, and phrases in one of two forms.
 
-    tabs: more fields with required phrases and, after an empty field, avoided ones. inline: markup
-    in the source, `<n translation="PHRASE">words</n>` as in Moses, and `<n avoid="PHRASE"/>`. In
-    both, `||` separates alternatives, as in Moses, and `\\|` is a `|` of a phrase.
+    tabs: more fields with required phrases and, after an empty field, avoided phrases. inline:
+    markup in the source, `<n translation="PHRASE">words</n>` as in Moses and `<n avoid="PHRASE"/>`.
+    In both, `||` separates alternatives, as in Moses, and `\\|` is a `|` in a phrase.
     Raises CgruError, naming the line, for an invalid mark.
     """
     source, *fields = line.split("\t") if form == "tabs" else line.split("\t", int(force_decode))
@@ -95,8 +95,9 @@ class Phrases:
     def ids(self, phrase: str, number: int, *, within: bool = False) -> tuple[int, ...] | None:
         """The ids of a phrase on a line (counted from 0), in the order of writing.
 
-        within: whether it continues a word, where SentencePiece marks the beginnings of words. None
-        if the vocabulary lacks a word of it. Raises CgruError if it cannot be prepared.
+        within: whether the phrase continues a word, for SentencePiece, which marks the beginnings
+        of words. Returns None if the vocabulary lacks a word. Raises CgruError if the phrase cannot
+        be prepared.
         """
         target = self._model.target
         words = self._model.target_words(phrase, number, self._reading)
@@ -109,9 +110,9 @@ class Phrases:
     def required(
         self, requirements: Sequence[Requirement], number: int
     ) -> list[list[tuple[int, ...]]]:
-        """The ids of the alternatives of each requirement, except those that cannot be written.
+        """The ids of each requirement's alternatives, except those that the model cannot write.
 
-        Raises CgruError, naming the line, if the model can write none of them.
+        Raises CgruError, naming the line, if the model cannot write any alternative.
         """
         required = []
         for one in requirements:
@@ -123,16 +124,16 @@ class Phrases:
                     f"line {number + 1}: required phrase {shown}: {self._model.target.path} "
                     "lacks a word of it; is it split into sub-words (--bpe)?"
                 )
-            if () not in ids:  # an empty phrase is always there
+            if () not in ids:  # every translation contains an empty phrase
                 required.append([one for one in ids if one])
         return [some for some in required if some]
 
     def avoided(self, phrases: Sequence[str], number: int) -> list[tuple[int, ...]]:
-        """The ids of avoided phrases, except phrases that the model cannot write anyway."""
+        """The ids of avoided phrases, except those that the model cannot write anyway."""
         return [ids for phrase in phrases if (ids := self.ids(phrase, number))]
 
     def read_avoided(self, path: str) -> list[tuple[int, ...]]:
-        """The ids of a file's phrases, one per line, .gz too. Raises CgruError, naming the file."""
+        """The ids of the phrases of a file (or .gz), one per line. Raises CgruError, naming it."""
         try:
             text = read_bytes(path, "file of phrases", LARGEST).decode("utf-8")
         except UnicodeDecodeError:
@@ -152,10 +153,10 @@ def consistent(
 ) -> list[list[tuple[int, ...]]]:
     """The alternatives of each requirement that contain no avoided phrase.
 
-    Raises CgruError, naming line `number`, if a requirement has none.
+    Raises CgruError, naming line `number`, if a requirement has no such alternative.
     """
     forbidden = set(avoided)
-    sizes = set(map(len, forbidden))  # few, to read long phrases quickly
+    sizes = set(map(len, forbidden))  # few sizes, so that long phrases are quick
 
     def allowed(phrase: tuple[int, ...]) -> bool:
         parts = (phrase[i : i + n] for n in sizes for i in range(len(phrase) - n + 1))

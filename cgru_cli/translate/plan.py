@@ -1,4 +1,4 @@
-"""How to translate: decided from the options, the model's program and its configuration."""
+"""The plan of a translation, from the options, the model's program and its configuration."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ..search.settings import Sampling, SearchSettings
 
 MBR_SAMPLING = "epsilon 0.02"  # Freitag et al. 2023, "Epsilon Sampling Rocks"
-TEXT_LIMIT = 200  # words that a language model writes, as many as Nematus' translations may have
+TEXT_LIMIT = 200  # maximum words that a language model writes, as for Nematus' translations
 
 _OF_TEXT = """
     normalize word_penalty max_length_factor translation_maxlen force_decode allow_unk
@@ -50,7 +50,7 @@ _ATTENTION = "alignment alignment_format output_alignment unk_replace heatmap ma
 
 
 class SearchPlan:
-    """The options of `cgru translate`, and what follows from them for these models."""
+    """The options of `cgru translate`, and the settings derived from them for these models."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class SearchPlan:
         models: Sequence[LoadedModel],
         base: SearchPlan | None = None,
     ):
-        """base: another plan for these models, whose files are not read again.
+        """base: another plan for these models, to reuse its files.
 
         Raises CgruError if the models cannot form an ensemble or do not support an option,
         UsageError for options that exclude each other.
@@ -69,7 +69,7 @@ class SearchPlan:
         first = models[0]
         program = PROGRAMS[options.compat or first.model.written_by]
         self.options = options
-        # Nematus-TF's search is used only with its --compat
+        # Nematus-TF's search requires --compat nematus-tf
         self.search = program.search if options.compat else "shrinking"
         sampling = _sampling(options, models)
         _check(options, models, self.search, sampling)
@@ -102,34 +102,34 @@ class SearchPlan:
             )
         # maximum length of a translation, given the length of its source (both with EOS)
         self.limit = _limit(options, models, program)
-        # words to choose from: a shortlist for each model that reads text, or none
+        # allowed words: one shortlist for each model that reads text, or no shortlists
         self.shortlists: tuple[Shortlist, ...] = (
             base.shortlists if base else shortlists(options, models)
         )
-        # whether the lines of a mini-batch share the words of all of them, as in Marian
+        # whether the lines of a mini-batch share their allowed words, as in Marian
         self.shared_shortlist = bool(options.shortlist) and options.mini_batch is not None
-        # translations of the source words that replace unknown ones
+        # translations of the source words that replace unknown words
         self.lexicon: dict[str, str] | None = base.lexicon if base else None
         if options.lexicon and base is None:
             self.lexicon = read_lexicon(options.lexicon)
-        # splits lines into sentences, if asked to
+        # splits lines into sentences, with --split-sentences
         self.sentences = _sentences(options.split_sentences, models)
         self.mini_batch = options.mini_batch or program.mini_batch
         self.maxi_batch = options.maxi_batch or (1 if self.shared_shortlist else program.maxi_batch)
 
     def needs_tensorflow(self, models: Sequence[LoadedModel]) -> bool:
-        """Whether TensorFlow computes one of these models, or of the noisy channel's."""
+        """Whether TensorFlow computes one of these models or of the noisy channel's models."""
         more = self.channel.models if self.channel else []
         runtimes = {loaded.model.runtime for loaded in (*models, *more)}
         return tensorflow_start.is_needed(runtimes, self.options.device)
 
     @property
     def batches_decide(self) -> bool:
-        """Whether mini-batches are cut as in the program: their lines affect each other."""
+        """Whether to form mini-batches as the program does: their lines affect each other."""
         return self.search == "nematus-tf" or self.shared_shortlist
 
     def ending_early(self, settings: SearchSettings) -> SearchSettings:
-        """The settings of a search for the best translation only, which may end sooner."""
+        """The settings to search only for the best translation, which may end sooner."""
         certain = min(self.weights) >= 0 and settings.utility is None
         return dataclasses.replace(settings, best_only=certain)
 
@@ -191,12 +191,12 @@ def ranking(
 ) -> tuple[int, float, float]:
     """Beam size, alpha of the length normalisation, and word penalty.
 
-    The option comes first, then the model's configuration, then the program's default. Raises
+    Options override the model's configuration, which overrides the program's defaults. Raises
     CgruError for a value in a configuration that is out of the option's range.
     """
     model = models[0].model
     configured = ModelSettings() if options.compat else model.settings
-    # a beam finds no better labels, except for an ensemble with CRFs
+    # a beam finds no better labels, except in an ensemble with CRFs
     crfs = len(models) > 1 and any(loaded.model.structure.crf for loaded in models)
     greedy = not (models[0].writes_text or crfs or options.n_best)
     default_beam = 1 if options.output_sampling or greedy else configured.beam_size
@@ -236,7 +236,7 @@ def _reading(options: TranslateOptions, models: Sequence[LoadedModel], search: s
 def _copying(
     options: TranslateOptions, models: Sequence[LoadedModel], reading: Reading, search: str
 ) -> tuple[Copying | None, int]:
-    """The spans to copy, None for none, and the number of placeholders that the models have.
+    """The spans to copy, None for no copying, and the number of placeholders of the models.
 
     Raises UsageError for models that do not translate plain text.
     """
@@ -261,7 +261,7 @@ def _weights(
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """The weights of the models, and of the channel and language model of a noisy channel.
 
-    Raises UsageError for a wrong number of weights, and if those of all models are zero.
+    Raises UsageError for a wrong number of weights, and if all models have weight zero.
     """
     count = len(options.model)
     if not options.channel_model:
@@ -278,7 +278,7 @@ def _weights(
 def _limit(
     options: TranslateOptions, models: Sequence[LoadedModel], program: ProgramDefaults
 ) -> Callable[[int], int]:
-    """The greatest length of a translation, as a function of its source's length."""
+    """The maximum length of a translation, as a function of its source's length."""
     longest = options.translation_maxlen
     if not models[0].writes_text:
         return label_limit
@@ -326,5 +326,5 @@ def _sampling(options: TranslateOptions, models: Sequence[LoadedModel]) -> Sampl
         return None
     asked = kinds.sampling(kind or MBR_SAMPLING)
     if asked.get("top", 0) >= models[0].model.structure.target_vocabulary:
-        del asked["top"]  # same as full, but faster
+        del asked["top"]  # the same as sampling from all words, but faster
     return Sampling(**asked, seed=options.seed)

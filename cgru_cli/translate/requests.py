@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 class Request(NamedTuple):
     """A line of input."""
 
-    source: list[str]  # its words
-    prefix: list[int]  # ids of the beginning of its translation
-    constraints: Constraints | None = None  # phrases that its translation must or must not contain
+    source: list[str]  # the words of the line
+    prefix: list[int]  # ids of the beginning of the translation
+    constraints: Constraints | None = None  # phrases that the translation must or must not contain
     text: str = ""  # the source as text
-    empty: bool = False  # there is nothing to translate
+    empty: bool = False  # whether the line has no words
     copied: Sequence[str] = ()  # the spans of the source that placeholders stand for
     markup: Markup | None = None  # the marks of the source
     words_before: Mapping[int, int] = MappingProxyType({})  # source words before each mark
@@ -36,12 +36,12 @@ class RequestReader:
     """Reads lines, and phrases that their translations must or must not contain."""
 
     def __init__(self, plan: SearchPlan, target: LoadedModel, source: LoadedModel):
-        """target: the model in whose words translations are; source: the model in whose words lines
-        are, or the same one if no model reads a source.
+        """target: the model that defines the words of translations; source: the model that defines
+        the words of lines, the same model if no model reads a source.
         """
         self._plan, self._target, self._source = plan, target, source
         self._generates = not source.reads_source
-        # an empty line gets a text of a language model, or a label
+        # for an empty line, a language model writes a text, and a classifier a label
         classifies = target.model.structure.type is Type.CLASSIFIER
         self._takes_empty = self._generates or classifies
         self._lines = source.source_lines(plan.reading)
@@ -51,14 +51,14 @@ class RequestReader:
         self._placeholders = target.target.encode(PLACEHOLDERS[: plan.placeholders])
 
     def report(self) -> None:
-        """Warn of lines that were cut."""
+        """Warn about lines that were cut."""
         self._lines.report()
 
     def read(self, line: str | Fields, number: int) -> Request:
         """A line (counted from 0) as the models read it; the options say how to split text.
 
-        Raises CgruError if it cannot be prepared, if it is a source and the model is a
-        language model, and if it is not a condition that this model knows.
+        Raises CgruError if the line cannot be prepared, if it is a source text for a language
+        model, and if the model does not know it as a condition.
         """
         fields = self._split(line, number) if isinstance(line, str) else line
         form = self._plan.options.markup
@@ -76,7 +76,7 @@ class RequestReader:
             )
         words = self.words(source, number)
         if self._source.reads_source and not self._source.reads_words:
-            self._source.ids(words, number)  # an unknown condition is refused before the search
+            self._source.ids(words, number)  # to reject an unknown condition before the search
         return Request(
             words,
             self.prefix(prefix, number) if prefix else [],
@@ -89,25 +89,25 @@ class RequestReader:
         )
 
     def markup(self, source: str, form: str) -> Markup:
-        """A source with its marks, written in a form of `text.markup`."""
+        """A source and its marks, parsed from a form of `text.markup`."""
         copying = self._plan.copying
         return Markup(source, form, copies_code=copying is not None and "code" in copying.patterns)
 
     def copied(self, source: str) -> list[str]:
-        """The spans of a source for which the model gets placeholders."""
+        """The spans of a source that placeholders replace."""
         return self._with_placeholders(Fields(source))[1]
 
     def count(self, text: str, number: int = 0) -> int:
-        """The number of words of the beginning of a line's plain text."""
+        """The number of words in text, the beginning of a line's plain text."""
         if self._plan.copying:
             text = self._plan.copying.replaced(text, self._plan.placeholders)[0]
         words = self._lines.tokenize(prepared(self._lines.preprocessing, text, "source", number))
         return min(len(words), self._lines.longest)
 
     def _with_placeholders(self, fields: Fields) -> tuple[Fields, list[str], list[Span]]:
-        """Fields with placeholders, the spans that these stand for, and other spans to copy.
+        """Fields with placeholders, the spans that they stand for, and other spans to copy.
 
-        A given beginning or phrase of the translation has the placeholders of the source too.
+        Placeholders also replace spans in the translation's beginning and phrases.
         """
         copying, known = self._plan.copying, self._plan.placeholders
         if copying is None:
@@ -131,7 +131,7 @@ class RequestReader:
         )
 
     def words(self, source: str, number: int = 0) -> list[str]:
-        """The words of a source line (counted from 0). Raises CgruError as `read` does."""
+        """The words of a source line (counted from 0). Raises CgruError like `read`."""
         return self._lines.words(source, number)
 
     def _split(self, line: str, number: int) -> Fields:
@@ -155,9 +155,9 @@ class RequestReader:
     ) -> Constraints | None:
         """The phrases that the translation of a line (counted from 0) must and must not contain.
 
-        copied: the number of placeholders in the source, each of which the translation has once;
-        others: spans to copy without one, except those that the model cannot write. Raises
-        CgruError, naming the line, for phrases that no translation can satisfy.
+        copied: the number of placeholders in the source, each of which the translation must contain
+        once; others: spans to copy without a placeholder, skipped if the model cannot write them.
+        Raises CgruError, naming the line, for phrases that no translation can satisfy.
         """
         from ..search.constraints import Constraints
 
@@ -175,14 +175,14 @@ class RequestReader:
         return Constraints.of(consistent(must, must_not, number), must_not, once)
 
     def prefix(self, begun: str | Sequence[str], number: int) -> list[int]:
-        """The ids of the words that the translation of a line (counted from 0) begins with.
+        """The ids of the first words of the translation of a line (counted from 0).
 
         begun: text, or words of the model. Raises CgruError if text cannot be prepared.
         """
         return self._target.target.encode(self.beginning(begun, number))
 
     def beginning(self, begun: str | Sequence[str], number: int) -> Sequence[str]:
-        """The same words as text."""
+        """The same first words as strings."""
         if not isinstance(begun, str):
             return begun
         return self._target.target_words(begun, number, self._plan.reading)

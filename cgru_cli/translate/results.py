@@ -1,4 +1,4 @@
-"""Turns the results of a search into translations: words, text, scores, attention, heat maps."""
+"""Turn the results of a search into translations: words, text, scores, attention, heat maps."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class Translation(NamedTuple):
         *,
         right_left: bool,
     ) -> Translation:
-        """The translation of a line from those of its sentences, without attention.
+        """Join the translations of a line's sentences, without attention.
 
-        Scores are sums. A line of one sentence keeps its hypotheses. right_left: whether the model
+        Scores are added. A line of one sentence keeps its hypotheses. right_left: whether the model
         writes from the end.
         """
         if len(parts) == 1:
@@ -73,7 +73,7 @@ class Results:
         source: LoadedModel,
         members: Members | None,
     ):
-        """source: the model whose source words are shown; members: for each model's heat map."""
+        """source: the model whose source words to show; members: scores each model's heat map."""
         self._plan, self._models, self._source = plan, models, source
         self._channel, self._members = plan.channel, members
         self._target = models[0].target
@@ -81,7 +81,7 @@ class Results:
     def translations(
         self, lines: Iterable[tuple[int, Request, Sequence[SearchResult]]]
     ) -> Iterator[Translation]:
-        """The translations of lines as their searches end, ranked by a noisy channel if any."""
+        """The translations of lines as their searches end, ranked by the noisy channel if any."""
         if self._channel is None or self._channel.within_beam:
             yield from (self.translation(*one) for one in lines)
             return
@@ -104,9 +104,9 @@ class Results:
         results: Sequence[SearchResult],
         settings: SearchSettings | None = None,
     ) -> Translation:
-        """The translations of one line; none for an empty line, though Nematus-TF searches it.
+        """The translations of one line; no translations for an empty line, even with Nematus-TF.
 
-        settings: those of the search; None: the plan's.
+        settings: of the search, by default the plan's.
         """
         if request.empty:
             return self.empty(number, request)
@@ -161,7 +161,7 @@ class Results:
     def _hypothesis(
         self, result: SearchResult, source: Sequence[str], request: Request
     ) -> Hypothesis:
-        """source: its words without factors."""
+        """The hypothesis of a result; source: its words without factors."""
         right_left = self._plan.layout.right_left
         ids = result.words[:-1] if result.finished else result.words
         words = self._target.decode(int(i) for i in ids)

@@ -1,4 +1,4 @@
-"""`cgru translate --resume`: continue the output of an interrupted run."""
+"""`cgru translate --resume`: continue an interrupted run's output."""
 
 import os
 
@@ -6,15 +6,15 @@ from ..errors import CgruError, reading, writing
 
 
 def finished_lines(path: str | os.PathLike[str], *, n_best: bool) -> int:
-    """The number of input lines whose whole output is in a file; 0 without a file.
+    """The number of input lines whose complete output is in a file; 0 without a file.
 
-    Anything after their output is removed. n_best: each input line has a list, and the last
-    one counts as unfinished. Raises CgruError for a file without such lists, and for one that
+    Removes anything after complete output. n_best: whether each input line has a list; the last
+    list counts as incomplete. Raises CgruError for a file without such lists, and for a file that
     cannot be read or changed.
     """
     if not os.path.exists(path):
         return 0
-    lines = begin = end = 0  # begin: of the last list
+    lines = begin = end = 0  # begin: where the last list begins
     with reading(path), open(path, "rb") as file:
         for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):

@@ -1,4 +1,4 @@
-"""`--shortlist`: the words that translations may have."""
+"""`--shortlist`: the words that translations may contain."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..options.translate import TranslateOptions
 
 
 def shortlist_of(options: TranslateOptions) -> tuple[str, kinds.ShortlistNumbers] | None:
-    """The file of a shortlist, and its numbers FIRST, BEST and PRUNE; None without one.
+    """The file of a shortlist, and its numbers FIRST, BEST and PRUNE; None without a shortlist.
 
     Raises UsageError for invalid numbers.
     """
@@ -23,9 +23,9 @@ def shortlist_of(options: TranslateOptions) -> tuple[str, kinds.ShortlistNumbers
 
 
 def shortlists(options: TranslateOptions, models: Sequence[LoadedModel]) -> tuple[Shortlist, ...]:
-    """The shortlist for each model; read once if models share their vocabularies.
+    """The shortlist for each model, read only once if models share their vocabularies.
 
-    Raises CgruError for an invalid file, or one for other vocabularies.
+    Raises CgruError for an invalid file, or a file for other vocabularies.
     """
     asked = shortlist_of(options)
     if asked is None:

@@ -36,7 +36,7 @@ _NOTHING = Hypothesis((), False, -math.inf, -math.inf)
 class Translator:
     """Translates lines of text with one model or an ensemble.
 
-    Threads may share a translator. It is pickled by the paths of its models.
+    Threads may share a translator. Pickling stores the paths of the models.
     """
 
     def __init__(
@@ -47,11 +47,11 @@ class Translator:
         attention: bool = True,
         **options: Unpack[TranslatorKeywords],
     ):
-        """models: files of any program, or models from `load_model`, which stay unchanged.
+        """models: files of any program, or models from `load_model`, which remain unchanged.
 
         vocabularies: files, source (one per factor) then target, if models name none. attention:
-        whether hypotheses have it, if the models do. options: those of `cgru translate`, with
-        "_" for "-" in their names; the defaults are those of the model's program.
+        whether hypotheses have attention, if the models do. options: those of `cgru translate`,
+        with "_" for "-" in their names; the defaults are those of the model's program.
 
         Raises CgruError for models that cannot be read or form an ensemble, and in a process forked
         from one that has used TensorFlow; UsageError for invalid arguments.
@@ -60,7 +60,7 @@ class Translator:
         self._arguments = Arguments.of(models, vocabularies, given)
         with in_python():
             values = checked(TranslateOptions, options, [*TranslatorKeywords.__annotations__])
-            gc.collect()  # deleted models, whose compiled functions refer to each other
+            gc.collect()  # frees deleted models, whose compiled functions refer to each other
             loaded = loaded_models(models, vocabularies, values.get("runtime", "auto"))
             names = tuple(str(one.model.path) for one in loaded)
             asked = TranslateOptions(model=names, vocabularies=tuple(vocabularies), **values)
@@ -118,17 +118,17 @@ class Translator:
     ) -> Any:
         """The best translation of each line; words, scores and attention are in reading order.
 
-        One line (str) gives one result, a list gives a list, and an iterator an iterator, which
-        yields results in order as they get ready. n_best: a list of up to this many translations of
-        each line, the best first. prefixes: the beginning of each translation, as text or words.
-        constraints: for each line, the phrases that its translation must contain; a list of phrases
-        stands for any of them. avoid: phrases that no translation may contain. progress: True to
-        count lines on standard error, or a function of the number of lines done. options: for this
-        call only.
+        One line (str) gives one result, a list gives a list, and an iterator an iterator that
+        yields results in order as they become ready. n_best: return a list of up to this many
+        translations of each line, best first. prefixes: the beginning of each translation, as text
+        or words. constraints: for each line, the phrases that its translation must contain; a list
+        of phrases stands for any of them. avoid: phrases that no translation may contain. progress:
+        True to count lines on standard error, or a function of the number of lines done. options:
+        for this call only.
 
-        An empty line gives an empty translation. Where no hypothesis is finished, the translation
-        is empty and its score is -inf. Raises UsageError for invalid arguments; CgruError, naming
-        the line, for a line that cannot be read.
+        An empty line gives an empty translation. If no hypothesis is finished, the translation is
+        empty and its score is -inf. Raises UsageError for invalid arguments; CgruError, naming the
+        line, for an unreadable line.
         """
         tensorflow_start.check_process()
         single = isinstance(lines, str)
@@ -150,7 +150,7 @@ class Translator:
         return listed[0] if single else listed
 
     def tokenize(self, line: str) -> list[str]:
-        """The words or sub-words of a source line, as the (first) model reads it."""
+        """The words or sub-words of a source line, as the first model reads it."""
         with in_python():
             return self._search.requests.words(one_text("line", line))
 
@@ -166,7 +166,7 @@ class Translator:
         return plan
 
     def _for_call(self, options: dict, more: dict[str, Any], n_best: int | None) -> LineSearch:
-        """The search with the options of a call; more: others, which need no check."""
+        """The search with the options of a call; more: options that need no check."""
         if n_best is not None and (type(n_best) is not int or not 0 < n_best <= 1000):
             raise UsageError(f"n_best: a whole number from 1 to 1000 is expected, not {n_best!r}")
         given = checked(TranslateOptions, options, [*SearchKeywords.__annotations__])
@@ -213,7 +213,7 @@ def _translations(
 def _fields(
     lines: Iterator[Any], prefixes: Any, constraints: Any, avoid: Sequence[str]
 ) -> Iterator[Fields]:
-    """Each line with the beginning of its translation and its phrases; checks their types."""
+    """Each line with the beginning of its translation and its phrases, checking their types."""
     given = {"prefixes": prefixes, "constraints": constraints}
     columns = {name: iterated(name, x) for name, x in given.items() if x is not None}
     for number, line in enumerate(lines, 1):
