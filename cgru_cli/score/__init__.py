@@ -1,4 +1,4 @@
-"""`cgru score`: scores of pairs, n-best lists and whole texts.
+"""`cgru score`: score pairs, n-best lists and whole texts.
 
 `job` runs the command, `plan` interprets its options. `pairs` scores translations with models;
 `n_best` ranks hypotheses by their features and tunes the weights; `metrics` compares texts with

@@ -1,7 +1,7 @@
-"""`cgru score`: scores of given translations, pair after pair in the order of the input.
+"""`cgru score`: score given translations, and write the scores in the order of the input.
 
 Pairs are read as they arrive, sorted by length within a window, scored in batches, and written as
-soon as all pairs before them are.
+soon as all earlier pairs are written.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def run(options: ScoreOptions) -> None:
     """Score pairs, n-best lists or texts.
 
-    Raises CgruError for bad models, vocabularies and input; OutputClosed if the reader has gone.
+    Raises CgruError for bad models, vocabularies and input; OutputClosed if the reader is gone.
     """
     with log_to(options.log, "cgru score"):
         _run(ScorePlan(options))
@@ -82,7 +82,7 @@ def _with_models(
     lengths: dict[int, int] | None,
     plan: ScorePlan,
 ) -> None:
-    """Score all pairs, then print them or rank the list with its new features."""
+    """Score all pairs; print the scores, or rank the n-best list with its new features."""
     options = plan.options
     heatmaps = Heatmaps(
         options.heatmap, options.heatmap_lines, options.model, plan.files, (options.output,)
@@ -124,13 +124,13 @@ def _with_models(
 
 @dataclass
 class _Scoring:
-    """Scores all pairs of the input, in windows, and lays the scores out."""
+    """Scores all pairs of the input, in windows, and formats the scores."""
 
     options: ScoreOptions
-    scorers: Sequence[EnsembleScorer]  # one per column; with --dual, one for each direction
+    scorers: Sequence[EnsembleScorer]  # one per column; with --dual, one per direction
     layout: ScoreLayout
     heatmaps: Heatmaps
-    lengths: dict[int, int] | None  # receives the words (with EOS) of each line's translation
+    lengths: dict[int, int] | None  # filled with each line's number of target words (with EOS)
 
     def __post_init__(self) -> None:
         options = self.options

@@ -1,4 +1,4 @@
-"""The plan of `cgru score`, made from its options."""
+"""The plan of `cgru score`, derived from its options."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _OF_PAIRS = """
 
 
 class ScorePlan:
-    """The options of `cgru score`, and what follows from them."""
+    """The options of `cgru score`, and the settings derived from them."""
 
     def __init__(self, options: ScoreOptions):
-        """Raises UsageError if options lack what they need or exclude each other, CgruError for
-        a file of weights that cannot be read.
+        """Raises UsageError if options are missing or exclude each other, CgruError for an
+        unreadable file of weights.
         """
         self.options = options
         self.metrics = _metrics(options)
@@ -53,7 +53,7 @@ class ScorePlan:
 
     @property
     def resamples(self) -> int:
-        """Resamplings of a confidence interval, 0 for none."""
+        """The number of resamplings for a confidence interval, 0 without one."""
         return (self.options.samples or RESAMPLES) if self.options.confidence else 0
 
     @property
@@ -63,19 +63,19 @@ class ScorePlan:
 
     @property
     def alpha(self) -> float:
-        """Alpha by which the sum of an n-best list's features is divided."""
+        """The exponent alpha of the length that divides the sum of an n-best list's features."""
         given = self.options.normalize if self._divides_sum else 0.0
         tuned = self.ranking.normalize if self.ranking else None
         return (tuned if given is None else given) or 0.0
 
     @property
     def _divides_sum(self) -> bool:
-        """Whether --normalize divides the sum of features; DL4MT's divides the model's score."""
+        """Whether --normalize divides the sum of features; in DL4MT, it divides model scores."""
         return self.ranking is not None and self.options.compat != Program.DL4MT
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files that are named as input."""
+        """The input files that the options name."""
         options = self.options
         named = [*options.model, *options.vocabularies, *options.source, *options.target]
         named += [*options.reference, *(one for one in options.weights if isinstance(one, str))]
@@ -137,7 +137,7 @@ class ScorePlan:
                     "text with --target"
                 )
             return Texts((), targets or (None,))
-        # Nematus' rescore.py reads the list from standard input; its score.py has a target
+        # Nematus' rescore.py reads a list from standard input; its score.py requires a target
         nematus = options.compat in (Program.NEMATUS, Program.NEMATUS_TF)
         if nematus and sources and not targets and not n_best:
             return NBestList(sources, "-")

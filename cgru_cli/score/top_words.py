@@ -1,4 +1,4 @@
-"""`cgru score --word-top-k`: the most probable words of a model at each word of given texts."""
+"""`cgru score --word-top-k`: a model's most probable words at each word of given texts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def write(plan: ScorePlan, models: Sequence[LoadedModel], pairs: Pairs) -> None:
     """Write the most probable words to --output.
 
     Raises UsageError for several models without --ensemble, CgruError for models that ONNX Runtime
-    computes, that write no text, or write it from its end, and for input that cannot be read.
+    computes, that write no text, or that write it from its end, and for unreadable input.
     """
     options = plan.options
     if len(models) > 1 and not plan.weights:
@@ -46,7 +46,7 @@ def write(plan: ScorePlan, models: Sequence[LoadedModel], pairs: Pairs) -> None:
     ]
     k = min(options.word_top_k, models[0].model.structure.target_vocabulary)
     top_words = TopWords(networks, plan.weights or (1.0,), k)
-    # each model's probabilities of all words are kept until they are added up
+    # memory holds the probabilities of all words by each model until they are added up
     max_tokens = max(1, min(scorer.max_tokens for scorer in scorers) // len(scorers))
 
     def top(numbers: Sequence[int], lines: Sequence[Sequence[Line]]) -> list:

@@ -1,1 +1,1 @@
-"""Texts compared with references: `evaluation` by sacreBLEU, `labels` by accuracy and F1."""
+"""Compare texts with references: `evaluation` with sacreBLEU, `labels` by accuracy and F1."""

@@ -1,4 +1,4 @@
-"""`evaluate`: compares translations with references, in Python."""
+"""`evaluate`: compare translations with references in Python."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def evaluate(
     tokenize: str | None = None,
     lowercase: bool = False,
 ) -> dict[str, float]:
-    """The scores of translations by these metrics, as `cgru score --metric` computes them.
+    """Compute the scores of translations by these metrics, like `cgru score --metric`.
 
     references: one for each translation, or several such lists. metrics: bleu, chrf, chrf++ and ter
-    (0 to 100), or of labels accuracy, f1 and span-f1. tokenize, lowercase: of BLEU and chrF. Raises
-    UsageError for invalid arguments, CgruError for labels that do not fit their references.
+    (0 to 100), or accuracy, f1 and span-f1 for labels. tokenize, lowercase: for BLEU and chrF.
+    Raises UsageError for invalid arguments, CgruError for labels that do not fit their references.
     """
     with in_python():
         lines = [

@@ -1,6 +1,6 @@
-"""`cgru score --metric`: evaluates translations by sacreBLEU, and compares systems.
+"""`cgru score --metric`: evaluate translations with sacreBLEU, and compare systems.
 
-Files are read as sacreBLEU reads them: lines end at "\\n", and white space at their end is removed.
+Files are read as sacreBLEU reads them: lines end at "\\n", without white space at their end.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _TESTS = {"bootstrap": "bs", "randomisation": "ar"}
 
-# Each metric's scores by system, and its signature. A score has the keys "score"; "mean" and
-# "interval", the mean of resamplings and half the width of their 95 % interval; and "p", the
+# Each metric's scores by system, and each metric's signature. A score has the keys "score"; "mean"
+# and "interval", the mean of resamplings and half the width of their 95 % interval; and "p", the
 # p-value of the difference from the baseline.
 Scores = tuple[dict[str, list[dict[str, float]]], dict[str, str]]
 
@@ -57,7 +57,7 @@ def run(plan: ScorePlan) -> None:
 
 
 def read_references(paths: Sequence[str]) -> list[list[str]]:
-    """The lines of every reference. Raises CgruError if their numbers of lines differ."""
+    """The lines of every reference. Raises CgruError if the numbers of lines differ."""
     references = [lines_of(path) for path in paths]
     for path, lines in zip(paths, references, strict=True):
         check_line_counts((paths[0], len(references[0])), (path, len(lines)))
@@ -73,11 +73,11 @@ def metric_of(
     force: bool = False,
     sentences: bool = False,
 ) -> Metric:
-    """The metric, with statistics of the references, if given, computed once for all systems.
+    """The metric; it computes statistics of given references once for all systems.
 
-    texts: the systems' outputs, for metrics of labels. force: do not warn of tokenised text.
-    sentences: for scores of single sentences, which may be shorter than BLEU's longest n-grams.
-    Raises UsageError for an unknown tokeniser, CgruError for one whose package is missing.
+    texts: the systems' outputs, for metrics of labels. force: do not warn about tokenised text.
+    sentences: whether to score single sentences, which may be shorter than BLEU's longest n-grams.
+    Raises UsageError for an unknown tokeniser, CgruError if the tokeniser's package is missing.
     """
     from sacrebleu.metrics import BLEU, CHRF, TER
 
@@ -135,7 +135,7 @@ def _one_system(
 def _several_systems(
     metrics: Mapping[str, Metric], systems: Mapping[str, Sequence[str]], plan: ScorePlan
 ) -> str:
-    """A table with one row per system; the first is the baseline of the others."""
+    """A table with one row per system; the first system is the baseline."""
     options = plan.options
     scores, signatures = (_paired if options.paired else _alone)(metrics, systems, plan)
     if options.format == "json":
@@ -179,9 +179,9 @@ def _alone(
 def _paired(
     metrics: Mapping[str, Metric], systems: Mapping[str, Sequence[str]], plan: ScorePlan
 ) -> Scores:
-    """Each system compared with the first.
+    """Compare each system with the first.
 
-    By paired bootstrap (Koehn 2004) or approximate randomisation (Riezler and Maxwell 2005).
+    Uses paired bootstrap (Koehn 2004) or approximate randomisation (Riezler and Maxwell 2005).
     """
     from sacrebleu.significance import PairedTest
 
@@ -204,7 +204,7 @@ def _paired(
 
 
 def _numbers(result: Result) -> dict[str, float]:
-    """A result as plain Python numbers for JSON; some of sacreBLEU's are NumPy numbers."""
+    """A result as plain Python numbers for JSON, because sacreBLEU returns some NumPy numbers."""
     names = {"score": "score", "mean": "mean", "ci": "interval", "p_value": "p"}
     values = vars(result)
     return {new: float(values[old]) for old, new in names.items() if values[old] is not None}

@@ -1,7 +1,7 @@
-"""Compares labels with references: accuracy, F1 and confusion, as metrics of sacreBLEU.
+"""Compare labels with references: accuracy, F1 and confusion, as metrics of sacreBLEU.
 
-sacreBLEU resamples them for confidence intervals and paired tests as it does BLEU. A line has one
-label (of a classifier) or several (tags of its words); all scores are from 0 to 100.
+sacreBLEU resamples the metrics for confidence intervals and paired tests, as it does BLEU. A line
+has one label (of a classifier) or several (tags of its words); all scores are from 0 to 100.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from sacrebleu.metrics.base import Metric, Score, Signature
 from ...errors import CgruError
 from ...system.lines import tokens
 
-SEED = 12345  # sacreBLEU's random seed of resampling
+SEED = 12345  # sacreBLEU's random seed for resampling
 
 
 class _LabelSignature(Signature):
-    """sacreBLEU's signature, with the kind of average added."""
+    """sacreBLEU's signature plus the kind of average."""
 
     def __init__(self, args: dict[str, Any]):
         super().__init__(args)
@@ -30,8 +30,8 @@ class _LabelSignature(Signature):
 class LabelMetric(Metric):
     """2 P R / (P + R) of items, as the mean over their groups.
 
-    An item is a label at its position, or a span; it is correct if the reference has it too. With
-    labels in one group this is the accuracy, as precision and recall are equal.
+    An item is a label at its position, or a span; it is correct if the reference also has it. With
+    labels in one group, F1 is the accuracy, because precision and recall are equal.
     """
 
     _SIGNATURE_TYPE = _LabelSignature
@@ -39,8 +39,8 @@ class LabelMetric(Metric):
     def __init__(
         self, name: str, texts: Sequence[Sequence[str]], references: Sequence[Sequence[str]]
     ):
-        """name: one of `options.score.LABEL_METRICS`. texts: the output of each system; for a macro
-        average, each label in them is a group.
+        """name: one of `options.score.LABEL_METRICS`. texts: the output of each system; a macro
+        average has one group for each label in them.
         """
         super().__init__()
         self.name, self.average, self._items = _METRICS[name]
@@ -57,7 +57,7 @@ class LabelMetric(Metric):
         references: Sequence[Sequence[str]] | None,
         n_bootstrap: int = 1,
     ) -> Score:
-        """Like sacreBLEU's method, but keeps the counts of lines once, not once per resampling."""
+        """Like sacreBLEU's method, but stores the counts of lines once, not for each resampling."""
         counts = np.array(self._extract_corpus_statistics(hypotheses, references), np.float64)
         score = self._compute_score_from_stats(counts.sum(axis=0))
         if n_bootstrap > 1:
@@ -98,10 +98,10 @@ class LabelMetric(Metric):
 
 
 def spans(tags: Sequence[str]) -> set[tuple[str, int, int]]:
-    """Kind, first and last place of each span that tags such as B-PER I-PER name.
+    """Kind, first and last place of each span in tags such as B-PER I-PER.
 
     A tag is a letter and a kind, such as B-PER: B begins a span, I continues or begins a span of
-    its kind, E ends one, S is a whole span; O, like any other word, is outside spans (seqeval's
+    its kind, E ends a span, S is a whole span; O and any other word are outside spans (seqeval's
     `get_entities`, which follows CoNLL's conlleval).
     """
     ended: set[tuple[str, int, int]] = set()
@@ -140,7 +140,7 @@ def check_lines(name: str, lines: Sequence[str], reference: str, references: Seq
 
 
 def confusion(lines: Sequence[str], references: Sequence[str]) -> tuple[list[str], list[list[int]]]:
-    """The sorted labels and the confusion matrix: a row per reference, a column per output."""
+    """The sorted labels and the confusion matrix, with a row per reference, a column per output."""
     pairs: Counter[tuple[str, str]] = Counter()
     for line, right in zip(lines, references, strict=True):
         pairs.update(zip(tokens(right), tokens(line), strict=True))

@@ -1,4 +1,4 @@
-"""Parses lines of n-best lists of Marian, Moses, Nematus and DL4MT.
+"""Parse lines of n-best lists of Marian, Moses, Nematus and DL4MT.
 
     number ||| hypothesis ||| [other fields |||] features [||| total ||| ..]
 
@@ -16,15 +16,15 @@ from ...system.lines import tokens
 from ...system.plain_numbers import plain_number
 
 SEPARATOR = " ||| "
-_DIGITS = 18  # the most that the number of a sentence may have
-_WORDS = "WordScores="  # Marian's field in front of the features: a number for each word
+_DIGITS = 18  # maximum number of digits in the number of a sentence
+_WORDS = "WordScores="  # Marian's field before the features: a number for each word
 
 
 class Entry(NamedTuple):
     """A hypothesis of sentence `sentence` (from 0), and all fields of its line.
 
-    length: words that the model wrote, including EOS; None if unknown. Raw text has fewer words
-    than the model wrote pieces. divisor: the length by which scores are divided.
+    length: words that the model wrote, including EOS; None if unknown, as for raw text, which has
+    fewer words than the model's pieces. divisor: the length by which scores are divided.
     """
 
     sentence: int
@@ -41,7 +41,7 @@ class Entry(NamedTuple):
         return len(tokens(self.text)) + 1
 
     def with_total(self, total: float) -> str:
-        """The line, with its newline and another total after its features."""
+        """The line, with another total after its features and its newline."""
         rest = self.fields[self.place + 2 :]
         fields = [*self.fields[: self.place + 1], f"{total:g}", *rest]
         return SEPARATOR.join(field.strip(" ") for field in fields) + "\n"
@@ -49,7 +49,7 @@ class Entry(NamedTuple):
 
 def split(line: str) -> tuple[int, list[str]]:
     """The sentence (from 0) and the fields of a line. Raises CgruError for any other line."""
-    # an empty field may have lost one of its two spaces
+    # an empty field may have only one space instead of two
     spaced = SEPARATOR in line or line.endswith(SEPARATOR[:-1])
     fields = line.replace("||| |||", "|||  |||").split(SEPARATOR if spaced else "|||")
     number = fields[0].strip(" ")
@@ -59,7 +59,7 @@ def split(line: str) -> tuple[int, list[str]]:
 
 
 def parse(line: str) -> Entry:
-    """A line of a list. Raises CgruError for any other line, and for features without numbers."""
+    """Parse a line of a list. Raises CgruError for other lines, and features without numbers."""
     sentence, fields = split(line)
     words = [tokens(field) for field in fields]
     place = _place(words)
@@ -69,7 +69,7 @@ def parse(line: str) -> Entry:
 
 
 def _place(fields: list[list[str]]) -> int:
-    """The place of the features: the first field with names, else the first one of numbers only."""
+    """The place of the features: the first field with names, else the first with only numbers."""
     numbers = len(fields)
     for place, words in list(enumerate(fields))[2:]:
         if any(word.endswith("=") for word in words) and words[0] != _WORDS:

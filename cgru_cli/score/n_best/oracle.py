@@ -1,6 +1,6 @@
 """`cgru score --oracle`: the hypotheses of an n-best list most similar to a reference.
 
-Kim and Rush 2016 train a student on them: sequence-level interpolation.
+Kim and Rush 2016 train a student on these hypotheses (sequence-level interpolation).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class MostSimilar(Reranker):
         sentences.limit = len(self._references[0])
 
     def close(self, sentences: int | None) -> Iterator[str]:
-        """End the list; sentences: their number, if it is known."""
+        """End the list; sentences: the number of sentences, if known."""
         return super().close(len(self._references[0]))
 
     def ranked(self, entries: Sequence[Entry]) -> str:

@@ -1,4 +1,4 @@
-"""The best hypotheses of an n-best list, by a weighted sum of its features."""
+"""Find the best hypotheses of an n-best list by a weighted sum of its features."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .entry import Entry, parse
 if TYPE_CHECKING:
     from .tune import Tuner
 
-GAP = 10_000  # sentences in a row that may have no hypothesis
+GAP = 10_000  # maximum number of sentences in a row without a hypothesis
 
 
 class Sentences:
-    """The lines of an n-best list, grouped by sentence as they come.
+    """The lines of an n-best list, grouped by sentence as they arrive.
 
-    Numbers of sentences count from 0 and never decrease. Raises CgruError, naming the line, if one
-    does, for a line that is not an entry, and for features other than those of the first line.
+    Numbers of sentences count from 0 and never decrease. Raises CgruError, naming the line, for a
+    number that decreases, a line that is not an entry, and features that the first line lacks.
     """
 
     def __init__(
@@ -33,20 +33,20 @@ class Sentences:
         *,
         in_words: bool = False,
     ):
-        """alpha: scores are divided by the hypothesis's length in words of the model ** alpha: its
-        length by a model that scores the list (lengths: of each line from 0, added before the line
-        is read); else the number of word scores in the line; else the words of the text, if these
-        are the model's own (in_words).
+        """alpha: scores are divided by (the hypothesis' number of words) ** alpha. The number comes
+        from a model that scores the list (lengths: by line from 0, added before the line is read);
+        otherwise from the word scores in the line, or from the text if in_words, which then has the
+        model's own words.
         """
         self.name = name
         self.features: tuple[str, ...] = ()
-        self.limit: int | None = None  # the number of sentences, if it is known
+        self.limit: int | None = None  # the number of sentences, if known
         self._alpha, self._lengths, self._in_words = alpha, lengths, in_words
         self._lines = self._sentence = 0
         self._entries: list[Entry] = []
 
     def add(self, text: str) -> Iterator[list[Entry]]:
-        """Add lines; yields the entries of each sentence that is now complete, [] for none."""
+        """Add lines; yields the entries of each completed sentence, [] for one without entries."""
         for line in text.split("\n")[:-1]:
             with errors.at(f"{self.name}: line {self._lines + 1}"):
                 entry = parse(line)
@@ -100,7 +100,7 @@ class Sentences:
 
 
 def ranker_of(plan: ScorePlan, lengths: dict[int, int] | None) -> Reranker | Tuner | None:
-    """The consumer of the n-best list's lines; None if no list is reranked or tuned on.
+    """The consumer of the n-best list's lines; None without reranking or tuning.
 
     lengths: the number of words of each line's hypothesis, from a model (see `Sentences`); None
     without models. Raises the errors of `Tuner`.
@@ -127,7 +127,7 @@ def ranker_of(plan: ScorePlan, lengths: dict[int, int] | None) -> Reranker | Tun
 class Reranker:
     """Yields the text of the best hypothesis of each sentence of an n-best list.
 
-    A sentence without hypotheses gives an empty line. Of equal scores, the first ranks highest.
+    A sentence without hypotheses gives an empty line. In a tie, the first hypothesis ranks highest.
     """
 
     def __init__(
@@ -138,19 +138,19 @@ class Reranker:
         whole: bool = False,
         join: Callable[[str], str] = str,
     ):
-        """whole: write the whole list, best first. join: makes hypotheses text."""
+        """whole: write the whole list, best first. join: converts hypotheses to text."""
         self.sentences, self.weights, self.join = sentences, weights, join
         self._whole = whole
 
     def add(self, text: str) -> Iterator[str]:
         """Add lines of the list with their newlines; yields the output of each complete sentence.
 
-        Raises CgruError as `Sentences` does, and for weights that do not fit the features.
+        Raises CgruError like `Sentences`, and for weights that do not fit the features.
         """
         return map(self.ranked, self.sentences.add(text))
 
     def close(self, sentences: int | None) -> Iterator[str]:
-        """End the list; sentences: their number, if it is known."""
+        """End the list; sentences: the number of sentences, if known."""
         return map(self.ranked, self.sentences.rest(sentences))
 
     def ranked(self, entries: Sequence[Entry]) -> str:
@@ -164,7 +164,7 @@ class Reranker:
         return self.join(entries[order[0]].text) + "\n"
 
     def totals(self, entries: Sequence[Entry]) -> list[float]:
-        """The ranking of a sentence's hypotheses."""
+        """The totals by which a sentence's hypotheses are ranked."""
         names = self.sentences.features
         weights = dict(zip(names, self.weights.for_features(names), strict=True))
         return [

@@ -1,4 +1,4 @@
-"""`cgru score --tune`: an n-best list read to its end, and the tuned weights written."""
+"""`cgru score --tune`: read an n-best list to its end, and write the tuned weights."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from . import weight_search
 from .entry import Entry
 from .rerank import Reranker
 
-_SAMPLES = 1000  # resampled lists of an interval, as in sacreBLEU
+_SAMPLES = 1000  # resampled lists for an interval, as in sacreBLEU
 
 
 class Tuner:
-    """Keeps an n-best list, and at its end writes the tuned weights.
+    """Keeps an n-best list, and writes the tuned weights at its end.
 
-    With --rerank it then yields the best hypotheses by these weights.
+    With --rerank, it then yields the best hypotheses by these weights.
     """
 
     def __init__(self, plan: ScorePlan, reranker: Reranker):
@@ -53,12 +53,12 @@ class Tuner:
             check_line_counts((" ".join(self._plan.options.source), sentences), reference)
 
     def add(self, text: str) -> Iterator[str]:
-        """Add lines of the list with their newlines. Raises CgruError as `Sentences` does."""
+        """Add lines of the list with their newlines. Raises CgruError like `Sentences`."""
         self._lists += self._reranker.sentences.add(text)
         return iter(())
 
     def close(self, sentences: int | None) -> Iterator[str]:
-        """End the list, and tune; sentences: their number, if it is known."""
+        """End the list, and tune; sentences: the number of sentences, if known."""
         options, kept = self._plan.options, self._reranker.sentences
         self._check_lines(sentences)
         lines = len(self._references[0])
@@ -76,7 +76,7 @@ class Tuner:
             yield from map(self._reranker.ranked, self._lists)
 
     def _tuned(self) -> dict[str, Any]:
-        """The content of the file of weights."""
+        """Tune, and return the content of the file of weights."""
         options, weights = self._plan.options, self._reranker.weights
         features, join = self._reranker.sentences.features, self._reranker.join
         name = _metric(self._plan)

@@ -1,10 +1,10 @@
-"""`cgru score --tune`: the weights of an n-best list's features that choose the best translations.
+"""`cgru score --tune`: find the weights of an n-best list's features with the best translations.
 
-The metric of the whole corpus is optimised, computed from the statistics of each hypothesis, as in
-minimum error rate training (Och 2003). The metric has steps and no gradient, so differential
-evolution finds the region and exact line searches along the axes finish; either alone scores lower.
-Runs on resampled sentences come first: their weights join the population of the run on all
-sentences, and the sentences that each run left out estimate the gain on other texts.
+The search optimises the metric of the whole corpus, computed from the statistics of each
+hypothesis, as in minimum error rate training (Och 2003). The metric has steps and no gradient, so
+differential evolution finds the region, and exact line searches along the axes finish; either alone
+scores lower. Runs on resampled sentences come first: their weights join the population of the run
+on all sentences, and the sentences that each run left out estimate the gain on other texts.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Development:
     """Hypotheses of S sentences with D features and T statistics of a metric, at most K each."""
 
     def __init__(self, features: np.ndarray, stats: np.ndarray, metric: Metric):
-        """features (S,K,D), normalised by length; stats (S,K,T), which add up to a corpus's.
+        """features: (S,K,D), normalised by length; stats: (S,K,T), which add up to the corpus'.
 
-        The first hypothesis pads sentences that have fewer than K.
+        Sentences with fewer than K hypotheses are padded with the first.
         """
         self.size, self._metric = features.shape[:2], metric
         self._features = features.reshape(-1, features.shape[2])
@@ -65,7 +65,7 @@ class Development:
         return cls(np.array(features)[index], stats[index], metric)
 
     def best(self, weights: np.ndarray) -> np.ndarray:
-        """The index (S,) of the hypothesis with the highest weighted sum; the first in a tie."""
+        """The index (S,) of the hypothesis with the highest weighted sum, the first in a tie."""
         return np.argmax((self._features @ weights).reshape(self.size), axis=1)
 
     def chosen(self, index: np.ndarray) -> np.ndarray:
@@ -77,15 +77,15 @@ class Development:
         return float(self._metric._compute_score_from_stats(stats.tolist()).score)
 
     def of_weights(self, weights: np.ndarray, counts: np.ndarray | None = None) -> float:
-        """The metric of the best hypotheses, with sentence s counts[s] times in the corpus."""
+        """The metric of the best hypotheses, where sentence s occurs counts[s] times."""
         stats = self.chosen(self.best(weights))
         return self.score(stats.sum(axis=0) if counts is None else counts @ stats)
 
     def along(self, weights: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """The best weights among weights + t * direction, over all t.
 
-        It is exact: totals are linear in t, so the best hypothesis of a sentence changes only where
-        two of these lines cross (Och 2003, section 3).
+        The search is exact: totals are linear in t, so the best hypothesis of a sentence changes
+        only where two of these lines cross (Och 2003, section 3).
         """
         heights = (self._features @ weights).reshape(self.size)
         slopes = (self._features @ direction).reshape(self.size)
@@ -118,7 +118,7 @@ class Development:
         return weights + (place[i] + place[i + 1]) / 2 * direction
 
     def starting(self) -> list[float]:
-        """1 for each feature, -1 for one that is never negative: a cost or a length."""
+        """1 for each feature, but -1 if it is never negative, as a cost or a length."""
         values = self._features
         return np.where((values.min(axis=0) >= 0) & values.any(axis=0), -1.0, 1.0).tolist()
 
@@ -126,15 +126,15 @@ class Development:
 def tune(
     development: Development, starting: Sequence[float], restarts: int, samples: int, seed: int
 ) -> dict[str, Any]:
-    """Find the weights that score best on the list; never worse than the starting weights.
+    """Find the weights that score best on the list, never worse than the starting weights.
 
     restarts: runs on resampled sentences; samples: resampled lists for the intervals. The same seed
     gives the same weights. Raises CgruError if scipy is missing.
 
-    tuned: the weights (their absolute values add up to 1) and their score on the list itself;
+    Returns tuned: the weights (their absolute values add up to 1) and their score on the list;
     starting, and first (the first hypothesis of each sentence): their scores, and the gain over
-    them with its 95 % interval. held_out_gain: the mean gain over the starting weights, of runs on
-    resampled sentences, on the sentences that they left out; None without such runs.
+    them with its 95 % interval; held_out_gain: the mean gain over the starting weights that runs on
+    resampled sentences have on the sentences that they left out, None without such runs.
     """
     generator = np.random.default_rng(seed)
     begin = _scaled(np.asarray(starting, np.float64))
@@ -176,7 +176,7 @@ def _evolved(
     points: Sequence[np.ndarray],
     generator: np.random.Generator,
 ) -> np.ndarray:
-    """The best weights by differential evolution, from a population that has these points."""
+    """The best weights by differential evolution, from a population that includes these points."""
     differential_evolution = optimizer()
     features = len(points[0])
     population = generator.uniform(-1, 1, (max(8, _POPULATION * features), features))
@@ -203,7 +203,7 @@ def _evolved(
 
 
 def _climbed(development: Development, weights: np.ndarray) -> np.ndarray:
-    """The weights after exact line searches along the axes, while these raise the score."""
+    """The weights after exact line searches along the axes, as long as the score rises."""
     score = development.of_weights(weights)
     while True:
         steps = [_scaled(development.along(weights, axis)) for axis in np.eye(len(weights))]
@@ -223,5 +223,5 @@ def optimizer():
 
 
 def _scaled(weights: np.ndarray) -> np.ndarray:
-    """Weights whose absolute values add up to 1, unless all are 0."""
+    """The weights, scaled so that absolute values add up to 1, unless all are 0."""
     return weights / (np.abs(weights).sum() or 1.0)

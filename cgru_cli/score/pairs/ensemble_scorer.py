@@ -1,4 +1,4 @@
-"""Scores of pairs, by a plan; `PairScorer` and the commands use it."""
+"""Score pairs by a plan, for `PairScorer` and the commands."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ class EnsembleScorer:
         options: ScoreOptions | None = None,
     ):
         """weights: of the models in an ensemble, () for a single model. normalize, word_penalty:
-        make `total` of the score, see `SearchSettings.total`. with_alignment: the models of an
-        ensemble must split the source into the same words. backward: score the source given the
-        translation. options: for the sizes of batches, and for heat maps, which show each model's
-        scores and attention too.
+        compute `total` from the score, see `SearchSettings.total`. with_alignment: requires that
+        all models split the source into the same words. backward: score the source given the
+        translation. options: the sizes of batches, and whether there are heat maps, which also show
+        each model's scores and attention.
         """
         self._options = options or ScoreOptions()
         self.models, self.weights = models, tuple(weights)
@@ -56,7 +56,7 @@ class EnsembleScorer:
         self._ranking = SearchSettings(normalize=normalize, word_penalty=word_penalty)
         self._with_mean = with_alignment and bool(weights)
         self._backward = backward
-        # the model whose source words are shown
+        # the model whose source words to show
         self._first = next((m for m, one in enumerate(models) if one.loaded.reads_source), 0)
         self.max_tokens = min(model.max_tokens for model in models)
 
@@ -72,7 +72,7 @@ class EnsembleScorer:
     ) -> EnsembleScorer:
         """A scorer with these models; their arrays move into networks.
 
-        more: arguments of the constructor in place of the plan's.
+        more: arguments of the constructor instead of the plan's.
         """
         options = plan.options
         scorers = [
@@ -92,8 +92,8 @@ class EnsembleScorer:
     def read(self, source: str, target: str, number: int) -> list[Line]:
         """A pair (counted from 0) as each model reads it.
 
-        Raises CgruError if the models of an ensemble split the source into different words, so
-        that the mean of their attention is undefined.
+        Raises CgruError if the models of an ensemble split the source into different words, because
+        the mean of their attention is then undefined.
         """
         if self._backward:
             source, target = target, source
@@ -172,7 +172,7 @@ class EnsembleScorer:
 def in_batches(
     scorers: Sequence[EnsembleScorer], pairs: Sequence[tuple[str, str]], first: int, mini_batch: int
 ) -> Iterator[tuple[int, list[ScoredPair]]]:
-    """Pairs (source, target) scored by each scorer, with their numbers, as they get ready.
+    """Pairs (source, target) scored by each scorer, with their numbers, as they become ready.
 
     first: the number of the first pair, from 0. Pairs of similar length are scored together.
     """
@@ -185,7 +185,7 @@ def in_batches(
         for line in lines
     ]
     together = batches(sizes, mini_batch, min(scorer.max_tokens for scorer in scorers))
-    for batch in sorted(together, key=min):  # so that output in order can start early
+    for batch in sorted(together, key=min):  # so that ordered output can start early
         numbers = [first + i for i in batch]
         columns = [
             scorer.batch(numbers, [lines[i][s] for i in batch]) for s, scorer in enumerate(scorers)
@@ -195,7 +195,7 @@ def in_batches(
 
 
 def _together(columns: Sequence[Scores], weights: Sequence[float]) -> Scores:
-    """An ensemble's scores: weighted sums of log-probabilities, the mean of the attentions."""
+    """An ensemble's scores: weighted sums of log-probabilities, and mean attention."""
     if not weights:
         (scores,) = columns
         return scores

@@ -1,4 +1,4 @@
-"""Filters the pairs of a corpus by their scores."""
+"""Filter the pairs of a corpus by their scores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .readers import Pair
 
 
 def dual_cross_entropy(forward: float, backward: float) -> float:
-    """exp(-(|H_A - H_B| + (H_A + H_B) / 2)): near 1 where both models agree and are certain.
+    """exp(-(|H_A - H_B| + (H_A + H_B) / 2)): near 1 if both models agree and are certain.
 
     forward, backward: cross-entropies of a pair under the models of both directions, nats per word.
     (Junczys-Dowmunt 2018, "Dual Conditional Cross-Entropy Filtering of Noisy Parallel Corpora",
@@ -27,9 +27,9 @@ def dual_score(forward: Hypothesis, backward: Hypothesis) -> Hypothesis:
 
 
 class PairFilter:
-    """Keeps the pairs whose scores lie between two bounds, both excluded, and counts them.
+    """Keeps and counts the pairs whose scores lie strictly between two bounds.
 
-    None: no bound.
+    A bound of None has no effect.
     """
 
     def __init__(self, above: float | None, below: float | None):
@@ -38,9 +38,9 @@ class PairFilter:
         self._pairs = self._kept = 0
 
     def line(self, pair: Pair, number: int, score: str) -> str:
-        """A pair (counted from 0) that is kept, as text: source, target, score, number from 1.
+        """The line for a pair (counted from 0): source, target, score, number from 1.
 
-        "" for a pair that is not kept. score: as printed. Raises CgruError for a tab in a pair.
+        Returns "" to drop the pair. score: as printed. Raises CgruError for a tab in a pair.
         """
         self._pairs += 1
         if not self._above < float(score) < self._below:

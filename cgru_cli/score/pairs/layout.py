@@ -1,4 +1,4 @@
-"""Scores of given translations as text, in the layout of a program's scorer.
+"""Format scores of given translations in the layout of a program's scorer.
 
 Sources: Nematus-TF `score.py` and `rescore.py`, DL4MT session 2 `nmt.py`, Marian
 `score_collector.cpp`.
@@ -17,12 +17,11 @@ from ...output.numbers import c_float
 
 @dataclass(frozen=True)
 class ScoreLayout:
-    """The layout of a pair's scores as text, a column for each model.
+    """The layout of a pair's scores as text, with a column for each model.
 
     layout: prints signs, alignments and words as `cgru translate` does. feature: the name of the
-    scores in an n-best list. digits: print six significant digits, not six decimals, for scores
-    that are probabilities. with_target: print each translation in front of its scores, as Nematus'
-    --verbose does.
+    scores in an n-best list. digits: print six significant digits instead of six decimals, for
+    probabilities. with_target: print each translation before its scores, like Nematus' --verbose.
 
     Raises UsageError for words and alignments of several models, because each model has its own
     words.
@@ -44,7 +43,7 @@ class ScoreLayout:
     def pair(
         self, number: int, source: Sequence[str], scored: Sequence[Hypothesis], target: str = ""
     ) -> str:
-        """The scores of one pair (counted from 0) by each model.
+        """The text of one pair's scores by each model; number: of the pair, from 0.
 
         target: the translation as given.
         """
@@ -59,8 +58,8 @@ class ScoreLayout:
     def entry(self, entry: str, scored: Sequence[Hypothesis]) -> str:
         """A line of an n-best list with the scores added.
 
-        Nematus appends them to the line. Marian adds features, and the alignment and word scores
-        in front of these; a line without a field of features gets one.
+        Nematus appends the scores to the line. Marian adds features, with the alignment and word
+        scores before them; a line without features gets a new field.
         """
         if self.layout.appends_scores:
             entry = entry.strip()
@@ -76,7 +75,7 @@ class ScoreLayout:
         return "|||".join([number, text, *inside, features, *rest[1:]]) + "\n"
 
     def _fields(self, hypothesis: Hypothesis) -> str:
-        """` ||| ALIGNMENT ||| WordScores= ..`, those that are printed within the line."""
+        """` ||| ALIGNMENT ||| WordScores= ..`, as far as the line includes them."""
         fields = self.layout.alignment_field(hypothesis)
         if self.layout.word_scores:
             signed = map(self.layout.signed, hypothesis.word_scores)

@@ -1,4 +1,4 @@
-"""Reads pairs and scores them with one model."""
+"""Read pairs and score them with one model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Line(NamedTuple):
-    """The words of a pair as one model reads it; the target's in the order of writing."""
+    """The words of a pair as one model reads it, with target words in the order of writing."""
 
     source: list[str]
     target: list[str]
@@ -38,8 +38,8 @@ class ModelScorer:
         threads: int | None = None,
         computed: Computed | None = None,
     ):
-        """workspace: MiB that a batch may take. threads: number of threads of ONNX Runtime.
-        computed: the model's computation, if it exists; else its arrays move into a new one.
+        """workspace: MiB for a batch. threads: number of threads of ONNX Runtime. computed: the
+        model's computation; if None, the model's arrays move into a new one.
         """
         from ...network.scores import max_tokens_of
         from ...search.computed import scorer, take_over
@@ -53,7 +53,7 @@ class ModelScorer:
     def read(self, source: str, target: str, number: int) -> Line:
         """The words of a pair; number: its line, from 0.
 
-        Raises CgruError for a translation that is too long, unless it is cut.
+        Raises CgruError for a translation that is too long, unless long translations are cut.
         """
         source_words = self.source.words(source, number)
         words = self.loaded.target_words(target, number, self._reading)
@@ -64,7 +64,7 @@ class ModelScorer:
                 f"line {number + 1}: the translation has {len(words)} words; --max-length "
                 f"{len(words)} allows it, if there is memory, and --max-length-crop cuts it"
             )
-        if self.loaded.tags_words or not self.loaded.reads_words:  # an unknown condition
+        if self.loaded.tags_words or not self.loaded.reads_words:  # rejects unknown conditions
             ids = self.loaded.ids(source_words, number)
         if self.loaded.tags_words:
             with errors.at(f"line {number + 1}"):

@@ -34,7 +34,7 @@ Pair = tuple[str, str]
 class PairScorer:
     """Scores given translations with one model or an ensemble.
 
-    Threads may share a scorer. It is pickled by the paths of its models.
+    Threads may share a scorer. Pickling stores the paths of the models.
     """
 
     def __init__(
@@ -47,8 +47,8 @@ class PairScorer:
         **options: Unpack[ScoringKeywords],
     ):
         """models, vocabularies, attention: see `Translator`. word_penalty and normalize determine
-        `total`, with the same defaults as in `Translator`. options: those of `cgru score` for the
-        scores of models, with "_" for "-" in their names. Raises the errors of `Translator`.
+        `total`, with the same defaults as in `Translator`. options: those of `cgru score` for model
+        scores, with "_" for "-" in their names. Raises the errors of `Translator`.
         """
         given = {"attention": attention, "word_penalty": word_penalty, **options}
         self._arguments = Arguments.of(models, vocabularies, given)
@@ -56,7 +56,7 @@ class PairScorer:
             values = checked(ScoreOptions, options, [*ScoringKeywords.__annotations__])
             ranked = {"normalize": values.get("normalize"), "word_penalty": word_penalty}
             ranked = checked(TranslateOptions, ranked, [*ranked])
-            gc.collect()  # deleted models, whose compiled functions refer to each other
+            gc.collect()  # frees deleted models, whose compiled functions refer to each other
             loaded = loaded_models(models, vocabularies, values.get("runtime", "auto"))
             names = tuple(str(one.model.path) for one in loaded)
             self._plan = ScorePlan(ScoreOptions(model=names, ensemble=len(names) > 1, **values))
@@ -95,12 +95,12 @@ class PairScorer:
     ) -> Iterator[Hypothesis]: ...
 
     def score(self, pairs: Any, *, progress: Progress = False) -> Any:
-        """The given translation of each pair (source, target), scored; words in reading order.
+        """Score the given translation of each pair (source, target), with words in reading order.
 
-        A list gives a list, and an iterator an iterator, which yields results in order as they get
-        ready. progress: see `Translator.translate`. A source of more than max_length words is cut,
+        A list gives a list, and an iterator an iterator that yields results in order as they become
+        ready. progress: see `Translator.translate`. Cuts a source of more than max_length words,
         with a warning. Raises UsageError for invalid arguments; CgruError, naming the line, for a
-        longer translation, and for lines that cannot be read.
+        longer translation, and for unreadable lines.
         """
         tensorflow_start.check_process()
         lazy = isinstance(pairs, Iterator)
@@ -133,7 +133,7 @@ class PairScorer:
 
 
 def _pair(numbered: tuple[int, Any]) -> Pair:
-    """A numbered pair, of the right type. Raises UsageError otherwise."""
+    """The pair of a number and a pair. Raises UsageError for a wrong type."""
     number, pair = numbered
     if not isinstance(pair, list | tuple) or len(pair) != 2:
         raise UsageError(

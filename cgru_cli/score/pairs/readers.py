@@ -1,4 +1,4 @@
-"""Reads source lines with their translations: from two texts, tabs, or an n-best list."""
+"""Read source lines with their translations from two texts, tabs, or an n-best list."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ENTRY = re.compile(r" *\d+ +\|\|\| .*\|\|\| ")
 
 
 class Pair(NamedTuple):
-    """A source line, its translation, and the line of an n-best list that it comes from."""
+    """A source line, its translation, and its line in an n-best list."""
 
     source: str
     target: str
@@ -25,7 +25,7 @@ class Pair(NamedTuple):
 
 
 class Pairs:
-    """Pairs, one for each line of a text, in windows to be sorted and batched together."""
+    """Pairs, one for each line of a text, in windows to sort and batch together."""
 
     def __init__(self, lines: LineReader, sources: LineReader | None = None):
         self._lines, self._sources = lines, sources
@@ -38,7 +38,7 @@ class Pairs:
     def windows(self, mini_batch: int, maxi_batch: int) -> Iterator[list[Pair]]:
         """Windows of up to mini_batch * maxi_batch pairs.
 
-        The pairs before a bad line are yielded before its error is raised.
+        Yields the pairs before a bad line before raising its error.
         """
         for lines in windows(self._lines, mini_batch, maxi_batch):
             first = self._count + 1
@@ -54,7 +54,7 @@ class Pairs:
             yield window
 
     def sentences(self) -> int | None:
-        """The number of sentences, with or without hypotheses; None if it is unknown."""
+        """The number of sentences, with or without hypotheses; None if unknown."""
         return None
 
     def __enter__(self) -> Self:
@@ -69,7 +69,7 @@ class Pairs:
 class Texts(Pairs):
     """Line i of one text is the translation of line i of the other; or one text without source.
 
-    Raises CgruError if their numbers of lines differ: at once where they can be counted.
+    Raises CgruError if the numbers of lines differ, before reading if they can be counted.
     """
 
     def __init__(self, sources: Sequence[Source], targets: Sequence[Source]):
@@ -87,7 +87,7 @@ class Texts(Pairs):
             self._check(self._count + _rest(self._sources), self._count)
 
     def _pair(self, line: str, number: int) -> Pair:
-        if number == 1 and _ENTRY.match(line):  # its scores would look right but mean nothing
+        if number == 1 and _ENTRY.match(line):  # its scores would look plausible but be meaningless
             raise CgruError(
                 f"{self._name}: line 1 is an entry of an n-best list, not a sentence; name the "
                 "list with --n-best (- for standard input) instead of --target"
@@ -121,11 +121,11 @@ class TabSeparated(Pairs):
 
 
 class NBestList(Pairs):
-    """Hypotheses `number ||| text ||| ...` of a list, with the source lines of those numbers.
+    """Hypotheses `number ||| text ||| ...` of a list, with the source lines of these numbers.
 
-    Numbers count from 0 and never decrease; some may be left out. Without sources the number of
-    the last sentence is unknown. Raises CgruError for a line that is not an entry, and for a number
-    beyond the source.
+    Numbers count from 0 and never decrease; numbers may be missing. Without sources, the number of
+    sentences is unknown. Raises CgruError for a line that is not an entry, and for a number beyond
+    the source.
     """
 
     def __init__(self, sources: Sequence[Source], path: Source):

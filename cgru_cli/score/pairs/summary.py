@@ -1,4 +1,4 @@
-"""One number for all pairs: `cgru score --summary`."""
+"""`cgru score --summary`: one number for all pairs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class Summary:
     def __init__(self, kind: str, ends: Sequence[bool], form: str = ".6f"):
         """kind: one of `options.score.SUMMARIES`, or cross-entropy, Marian's name for ce-mean.
 
-        ends: whether each column's words end with EOS, which then counts; labels do not.
-        form: of numbers, as in a format string.
+        ends: for each column, whether words end with EOS, which then counts; labels do not.
+        form: the format specification of numbers.
         """
         self._kind, self._ends = kind, np.array(ends, np.int64)
         self._form = form
         self._costs = np.zeros(len(ends))  # nats, float64
-        self._words = np.zeros(len(ends), np.int64)  # EOS counted
+        self._words = np.zeros(len(ends), np.int64)  # including EOS
         self._pairs = 0
 
     def add(self, scored: Sequence[Hypothesis]) -> None:
