@@ -19,7 +19,7 @@ def frozen(model: Model, patterns: Sequence[str], *, embeddings: bool = False) -
 
     Shell patterns match names (`encoder_*`, `ff_logit_W`) or paths (`encoder/forward/*`).
     embeddings: whether to freeze embeddings too. Raises UsageError for a pattern without a match,
-    and if nothing is left to train.
+    and if no parameter is left to train.
     """
     patterns = (*patterns, *(EMBEDDINGS if embeddings else ()))
     kept: dict[str, None] = {}
@@ -29,7 +29,7 @@ def frozen(model: Model, patterns: Sequence[str], *, embeddings: bool = False) -
             for row in model.parameters()
             if fnmatch.fnmatchcase(row.name, pattern) or fnmatch.fnmatchcase(row.path, pattern)
         ]
-        if not matching and pattern not in EMBEDDINGS:  # a model may have only one of them
+        if not matching and pattern not in EMBEDDINGS:  # a model may have only one of the two
             raise UsageError(
                 f"--freeze {pattern}: no parameter has this name; cgru convert --info lists those "
                 "of a model, docs/names.md those of all models"

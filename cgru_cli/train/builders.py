@@ -44,9 +44,8 @@ if TYPE_CHECKING:
 def build_training(setup: Setup, stop: StopRequest, replicas: Replicas) -> Training:
     """Build the loop and its parts, new or restored from the last save.
 
-    The arrays of the model are released. Raises CgruError if the run cannot resume with these
-    options, and for files that cannot be read or written; UsageError for options that contradict
-    each other.
+    Removes the arrays from the model. Raises CgruError if the run cannot resume with these options,
+    and for files that cannot be read or written; UsageError for options that contradict each other.
     """
     plan, options, model = setup.plan, setup.plan.options, setup.model
     first = replicas.is_first
@@ -72,7 +71,7 @@ def build_training(setup: Setup, stop: StopRequest, replicas: Replicas) -> Train
         make_step=lambda jit: build_step(model, options, jit, replicas),
         of_marian=of_marian or None,
     )
-    model.arrays.clear()  # the step holds them, and training may take days
+    model.arrays.clear()  # the step has copies, and training may take days
     tensorflow_start.return_freed_memory()
     sampler = build_sampler(step, setup.vocabularies[-1], options)
     validator = build_validator(setup, step, dev_set) if dev_set else None
@@ -104,9 +103,9 @@ def build_training(setup: Setup, stop: StopRequest, replicas: Replicas) -> Train
 def build_step(
     model: Model, options: TrainOptions, jit: bool, replicas: Replicas | None = None
 ) -> TrainingStep:
-    """The step, with the model's weights and a new optimizer. Raises UsageError.
+    """The training step, with the model's weights and a new optimizer. Raises UsageError.
 
-    replicas: all devices that train; by default the one that TensorFlow uses.
+    replicas: all devices that train; by default TensorFlow's device.
     """
     from ..network.keras_model import RecurrentModel
     from ..optimization.quantized_weights import Quantization
@@ -146,7 +145,7 @@ def build_step(
 
 
 def build_optimizer(options: TrainOptions) -> keras.optimizers.Optimizer:
-    """A new optimizer. Raises UsageError for parameters that do not fit it."""
+    """A new optimizer. Raises UsageError for parameters that the optimizer does not take."""
     from ..optimization.optimizers import optimizer
 
     try:
@@ -184,9 +183,9 @@ def build_sampler(step: TrainingStep, target: Vocabulary, options: TrainOptions)
 
 
 def faster_compiled(setup: Setup, devices: int = 1) -> bool:
-    """Whether a compiled step is faster: never on CPUs, else measured on the first batch.
+    """Whether a compiled step is faster: never on CPUs, elsewhere measured on the first batch.
 
-    devices: how many share a batch.
+    devices: the number of devices that share a batch.
     """
     import tensorflow as tf
 

@@ -1,7 +1,7 @@
 """Defaults of `cgru train` derived from the training data, with the evidence for each.
 
 Measured: recipes/multi30k (29,000 pairs), recipes/it-docs (22,934), recipes/tatoeba (165,609),
-recipes/ladder and recipes/labels. The rest are the rules of thumb of docs/sizes.md.
+recipes/ladder and recipes/labels. Other values follow the rules of thumb in docs/sizes.md.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ..text.vocabulary import Vocabulary
 from .run.folder import RunFolder
 
 VALID_SHARE = 0.03  # of the training time that validation may take by default
-_VALIDATED = 500  # lines: enough to tell models apart, and translated in seconds
-_BATCH = 1600  # about the words of a mini-batch of 80 sentences
+_VALIDATED = 500  # lines: enough to compare models, and translated in seconds
+_BATCH = 1600  # words: about a mini-batch of 80 sentences
 
 
 class _Size(NamedTuple):
@@ -34,11 +34,11 @@ class _Size(NamedTuple):
 
 
 _SIZES = (
-    # not measured: about the smaller model of multi30k and its dropout
+    # not measured: close to the smaller model of multi30k and its dropout
     _Size(15_000, 128, 256, 1000, (0.3, 0.3, 0.4)),
     # multi30k: 40.8 BLEU, against 38.6 with 128, 256 and more dropout; dropout as in it-docs
     _Size(100_000, 256, 512, 1500, (0.2, 0.2, 0.3)),
-    # dropout as in tatoeba, whose sizes were 192 and 320
+    # dropout as in tatoeba, which had sizes 192 and 320
     _Size(1_000_000, 256, 512, 1500, (0.1, 0.1, 0.2)),
     # the sizes of Nematus, Marian and the WMT16 models, which needed no dropout
     _Size(inf, 512, 1024, 4000, (0.0, 0.0, 0.0)),
@@ -50,7 +50,7 @@ _RATES = ((64, 0.003), (128, 0.002), (512, 0.001), (inf, 0.0003))
 _CONTINUED = 0.3  # factor of the learning rate for a pretrained model: it-docs, adapt.sh
 _AVERAGED = 0.001  # all recipes: averages the weights of about 1,000 updates
 _DROPOUT = ("dropout_embedding", "dropout_annotation", "dropout_output")
-# If an option of a line is stated, the others of the line keep their declared defaults.
+# If one option of a line is stated, the other options of the line keep their declared defaults.
 _TOGETHER = """
     dropout_embedding dropout_annotation dropout_output dropout_hidden dropout_source dropout_target
     mini_batch_words mini_batch mini_batch_fit
@@ -68,9 +68,9 @@ def defaults_by_data(
 ) -> dict[str, Any]:
     """Return values for the options that were not stated, by field.
 
-    stated: fields that were given a value, even the declared default. structure, vocabularies:
-    those of the pretrained model, or of the new one before its sizes are known. Minimum risk
-    training, which continues another training, keeps the declared defaults.
+    stated: fields that were given a value, even the declared default. structure, vocabularies: of
+    the pretrained model, or of the new model before its sizes are known. Minimum risk training
+    keeps the declared defaults, because it continues another training.
     """
     chosen: dict[str, Any] = {}
     if not options.minimizes_risk:
@@ -127,7 +127,7 @@ def _of_model(
 
 
 def _of_validation(options: TrainOptions, stated: Collection[str], updates: int) -> dict[str, Any]:
-    """Validate by greedy search on some lines, at most ten times in an epoch of `updates`."""
+    """Defaults: validate some lines by greedy search, at most ten times per epoch of `updates`."""
     often = max(1000, updates // 10_000 * 1000)
     chosen: dict[str, Any] = {"valid_freq": "1e" if updates <= 1000 else f"{often}u"}
     if "beam_size" not in stated:
@@ -154,7 +154,7 @@ _WORDS = {
 
 
 def described(chosen: Mapping[str, Any], pairs: int, *, validates: bool) -> list[str]:
-    """Describe the chosen values in a line for the log; [] if nothing was chosen."""
+    """Describe the chosen values in a line for the log; [] if no value was chosen."""
     values = {name: v[:-1] if isinstance(v, str) else v for name, v in chosen.items() if v}
     every = values.pop("valid_freq", "")
     if validates and every:
@@ -167,7 +167,7 @@ def described(chosen: Mapping[str, Any], pairs: int, *, validates: bool) -> list
 def decided(options: TrainOptions, stated: Collection[str] | None) -> dict[str, Any]:
     """Return the saved run's values of options that were not stated; None for each in a new run.
 
-    stated: None to keep the declared defaults. Raises CgruError for a state that is damaged.
+    stated: None to keep the declared defaults. Raises CgruError for a damaged state.
     """
     if stated is None or options.defaults == "fixed":
         return {}

@@ -20,9 +20,9 @@ from .encoding import TextEncoding, Word
 class DevSet:
     """Sentence pairs to validate on."""
 
-    sources: list[list[tuple[int, ...]]]  # a list of words for each line, ids of factors for each
+    sources: list[list[tuple[int, ...]]]  # words of each line, each with the ids of its factors
     targets: list[list[int]]
-    references: list[str]  # plain text, which BLEU and chrF compare with
+    references: list[str]  # plain text, for BLEU and chrF
     encoding: TextEncoding
     fingerprint: str = ""  # SHA-256 of the lines of all files
 
@@ -40,10 +40,10 @@ class DevSet:
         """Read the files; source is None for a language model without a condition.
 
         source, target: prepared like the training text: words between spaces, or raw text for
-        `.spm`. reference: plain text; the plain text of the target if not given. max_length: words
-        after which sentences are cut, with a warning. lines: how many to keep, spread evenly
-        over the text; 0: all. Raises CgruError for files that cannot be read, are empty, or differ
-        in their number of lines.
+        `.spm`. reference: plain text, by default that of the target. max_length: cut longer
+        sentences to this number of words, with a warning. lines: the number of lines to keep,
+        spread evenly over the text; 0: all. Raises CgruError for files that cannot be read, are
+        empty, or differ in their number of lines.
         """
         files = [path for path in (source, target, reference) if path is not None]
         read = {path: list(text_lines(path)) for path in files}
@@ -85,7 +85,7 @@ class DevSet:
 def _encoded(
     path: PathLike, lines: list[str], encode: Callable[[str], list[Word]], max_length: int
 ) -> list[list[Word]]:
-    """The ids of each line; long lines are cut."""
+    """The ids of each line, cut to max_length words."""
     cut = 0
     sentences = []
     for number, line in enumerate(lines, 1):

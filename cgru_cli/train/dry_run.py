@@ -1,4 +1,4 @@
-"""A training run described before it begins: the first lines of the log, and `--dry-run`."""
+"""Describe a training run before it begins: the first lines of the log, and `--dry-run`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def opening(setup: Setup, *, jit: bool, devices: str = "") -> list[str]:
         f"{structure.source_vocabularies} and {structure.target_vocabulary}, "
         f"{'XLA' if jit else 'no XLA'}, {options.precision}{devices and f', {devices}'}"
     )
-    if options.compat == "marian":  # scripts read the beginnings of the lines
+    if options.compat == "marian":  # scripts read how the lines begin
         settings = block(dict(sorted(setup.settings.items()))).splitlines()
         lines = [f"[config] {line}" for line in settings]
         lines.append(f"Synced seed {options.seed}")
@@ -34,7 +34,7 @@ def opening(setup: Setup, *, jit: bool, devices: str = "") -> list[str]:
 
 
 def _pairs(corpus: Corpus) -> str:
-    """Pairs left out or cut, and the alignments and weights of the others."""
+    """The pairs left out or cut, and the alignments and weights of the remaining pairs."""
     aligned, weights = corpus.alignments, corpus.weights
     shown = ", ".join(f"{count:,} {why}" for why, count in corpus.skipped.items())
     shown = f"({shown}), {aligned.count:,} points of alignment" if aligned else f"({shown})"

@@ -1,4 +1,4 @@
-"""The text of corpus and dev set as the ids that a model reads and writes."""
+"""Convert the text of corpus and dev set to the ids that a model reads and writes."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ Word = TypeVar("Word")
 
 @dataclass(frozen=True)
 class TextEncoding:
-    """How prepared lines become the ids that a model reads and writes, and ids plain text.
+    """Converts prepared lines to the ids that a model reads and writes, and ids to plain text.
 
-    vocabularies: sources (one per factor), then target. condition: how many labels or numbers the
-    source may hold, if it is not text. right_left: whether the model writes sentences from their
-    end; source_reversed: whether it reads them from there. preprocessing: how the lines were
-    prepared, None for sub-words with `@@` or none at all.
+    vocabularies: sources (one per factor), then target. condition: the number of labels or numbers
+    in the source, if it is not text. right_left: whether the model writes sentences from their end;
+    source_reversed: whether it reads them from their end. preprocessing: how the lines were
+    prepared, None for words or for sub-words with `@@`.
     """
 
     vocabularies: Sequence[Vocabulary]
@@ -52,7 +52,7 @@ class TextEncoding:
         vocabularies: Sequence[Vocabulary],
         preprocessing: Preprocessing | None = None,
     ) -> TextEncoding:
-        """Converts a model's text to ids and back."""
+        """The encoding for a model."""
         s, settings = model.structure, model.settings
         directions = settings.right_left, settings.source_reversed
         return cls(vocabularies, s.type, s.condition_size, *directions, preprocessing)
@@ -89,11 +89,11 @@ class TextEncoding:
 
     def reference(self, words: list[str]) -> str:
         """The plain text of the words of a target line."""
-        whole = self.target.splits  # else it has SentencePiece's pieces
+        whole = self.target.splits  # otherwise these are SentencePiece's pieces
         return self.plain(" ".join(words) if whole else self.target.detokenize(words))
 
     def _turned(self, words: list[Word]) -> list[Word]:
-        """Words in the other order: reading order or the order in which the model writes."""
+        """Words converted from reading order to the order of the model, or back."""
         return words[::-1] if self.right_left else words
 
 
@@ -104,9 +104,9 @@ def encode(
     cache: Path,
     spare: Path | None = None,
 ) -> Corpus:
-    """The training text as ids, kept in a folder; see `encode_corpus`.
+    """The training text as ids, cached in a folder; see `encode_corpus`.
 
-    Raises UsageError for variants of text that is not plain.
+    Raises UsageError for variants of labels, conditions and factors.
     """
     beside, kind = texts.beside, encoding.kind
     every = (

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from ..optimization.step import Share
 
 
-WARMUP_WORDS = 256  # the least number of target words of a mini-batch
+WARMUP_WORDS = 256  # minimum number of target words in a mini-batch
 ALMOST_WHOLE = 0.8  # share of the warm-up after which mini-batches have their full size
 
 
 class Example(NamedTuple):
-    """A batch and the dropout masks that go with it."""
+    """A batch and its dropout masks."""
 
     batch: Batch
     masks: Mapping[str, np.ndarray]
@@ -42,7 +42,7 @@ class Example(NamedTuple):
 
 
 def what_fits(options: TrainOptions, structure: Structure, devices: int = 1) -> Fits | None:
-    """The limits of a batch that is split over `devices`; None: only `--mini-batch` limits it.
+    """The limits of a batch shared by `devices`; None if only `--mini-batch` limits the batch.
 
     `--mini-batch-words` limits the sentences times the longest side, as Nematus'
     --token_batch_size does; in Marian it counts source words without padding.
@@ -56,10 +56,10 @@ def what_fits(options: TrainOptions, structure: Structure, devices: int = 1) -> 
 
 
 class EpochExamples:
-    """Batches with their dropout, in an order that follows from seed and position alone.
+    """Batches with their dropout, in an order that depends only on seed and position.
 
-    grid: whether shapes are padded to a few sizes, for compiled code; devices: a divisor of the
-    number of rows.
+    grid: whether to pad shapes to a few sizes, for compiled code; devices: the number of rows is a
+    multiple of it.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class EpochExamples:
     def _masks(
         self, batch: Batch, lengths: np.ndarray, number: int, place: int
     ) -> dict[str, np.ndarray]:
-        """The dropout masks of a batch; padding has 1, so that it changes no other number."""
+        """The dropout masks of a batch, 1 at padding so that padding changes no other number."""
         key = np.random.SeedSequence(self.seed, spawn_key=(2, number, place))
         source, target = lengths.max(axis=0)
         drawn = masks(
@@ -146,10 +146,10 @@ def warmed_up(group: list[Example], warmup: Frequency, progress: Progress) -> li
 def device_shares(
     group: Sequence[Example], replicas: Replicas, sampler: Sampler | None, first: int
 ) -> list[Sequence[Share]]:
-    """The shares of this process's devices, of each batch, as the objective takes them.
+    """The shares of each batch for this process' devices, in the form that the objective takes.
 
-    The sampler of minimum risk training may make several batches of one. first: the number of the
-    first pair, counted over all epochs, from which samples are drawn.
+    The sampler of minimum risk training may divide a batch into several. first: the number of the
+    first pair, counted over all epochs; seeds the samples.
     """
     batches: list[Sequence[Share]] = []
     for example in group:
@@ -169,6 +169,6 @@ def device_shares(
 
 
 def size_of(group: Sequence[Example]) -> tuple[int, int]:
-    """The sentences and the target words of some batches."""
+    """The number of sentences and of target words in some batches."""
     batches = [example.batch for example in group]
     return sum(batch.sentences for batch in batches), sum(batch.words for batch in batches)

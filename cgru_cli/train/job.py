@@ -1,4 +1,4 @@
-"""`cgru train`: from options to a model; a run that was killed resumes from its folder."""
+"""`cgru train`: from options to a model; a killed run resumes from its folder."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def run(
 ) -> None:
     """Train with these options, from the start or from the last save.
 
-    data: a folder that `cgru prep` made. on_validation: called after each validation with the
-    number of updates and the metrics. settings: the options in the names of the program whose files
-    are written, for the form "saved". stated: the options that were given; the others depend on the
-    data, or keep their declared defaults if this is None. Raises CgruError for bad text,
-    vocabularies, models and folders; Stopped, after saving, when a signal ends it.
+    data: a folder written by `cgru prep`. on_validation: called after each validation with the
+    number of updates and the metrics. settings: the options under the names of the program whose
+    files are written, for the form "saved". stated: the options that were given; the defaults of
+    other options depend on the data, or are the declared ones if `stated` is None. Raises CgruError
+    for bad text, vocabularies, models and folders; Stopped, after saving, if a signal ends the run.
     """
     stated = None if options.compat or options.defaults == "fixed" else stated
     with with_standard_input(options) as options:
@@ -48,7 +48,7 @@ def run(
             return
         plan, texts = decided()
         if options.optimizer_params:
-            build_optimizer(options)  # refuses unknown parameters
+            build_optimizer(options)  # raises UsageError for unknown parameters
         with contextlib.ExitStack() as stack:
             describe(prepare(plan, texts, stack))
 
@@ -63,13 +63,13 @@ def _train(
 
     with contextlib.ExitStack() as stack:
         try:
-            if cluster.is_named(os.environ):  # first, so that workers can report errors
+            if cluster.is_named(os.environ):  # before the rest, so that workers can report errors
                 replicas = _join(options)
                 setup = _prepare_together(decided, stack, replicas)
             else:
                 setup = prepare(*decided(), stack)
                 replicas = _join(options)
-        except Stopped:  # the loop logs later ones itself
+        except Stopped:  # once training has begun, the loop logs it
             terminal.write("cgru: stopped before training began\n")
             raise
         setup.settings = settings
@@ -81,7 +81,7 @@ def _train(
 
 
 def _join(options: TrainOptions) -> Replicas:
-    """Start TensorFlow on its devices, and join the other workers, if there are any."""
+    """Start TensorFlow on its devices, and join the other workers if there are any."""
     tensorflow_start.start(
         options.device,
         options.cpu_threads,
@@ -96,7 +96,7 @@ def _join(options: TrainOptions) -> Replicas:
 
 
 def _prepare_together(decided: Decided, stack: contextlib.ExitStack, replicas: Replicas) -> Setup:
-    """Prepare in each process; in worker 0 first, because the others use the files it writes."""
+    """Prepare in each process; worker 0 goes first, because the others read its files."""
 
     def prepared() -> Setup:
         return prepare(*decided(), stack, first=replicas.is_first)

@@ -1,4 +1,4 @@
-"""The training loop: updates, with validation, saving and logging between them."""
+"""The training loop: updates, validation, saving and logging."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .validation import Validator
 
 OnValidation = Callable[[int, dict[str, float]], object]
-FIRST_LINE = 40.0  # seconds after which the first line is logged, whatever --disp-freq says
+FIRST_LINE = 40.0  # seconds until the first line is logged, regardless of --disp-freq
 
 
 @dataclass
@@ -39,8 +39,8 @@ class Training:
     plan: TrainingPlan
     examples: EpochExamples
     step: TrainingStep
-    sampler: Sampler | None  # of minimum risk training
-    validator: Validator | None  # of worker 0, if there are metrics
+    sampler: Sampler | None  # for minimum risk training
+    validator: Validator | None  # on worker 0, if there are metrics
     course: Course
     patience: Patience
     reporter: Reporter
@@ -52,25 +52,25 @@ class Training:
     clock: Callable[[], float] = time.perf_counter
     on_validation: OnValidation = lambda updates, metrics: None  # after each validation
     # while it runs
-    stop_asked: bool = False  # by a signal to any process
+    stop_asked: bool = False  # whether any process got a signal
     last_batch: Sequence[Share] | None = None  # the last training batch
     validated: int = 0  # updates before the last validation
-    decays: int = 0  # of the learning rate that the log shows
+    decays: int = 0  # decays of the learning rate logged so far
     warms_up_again: bool = False  # after the next update
-    began: float = 0.0  # by the clock, when this process began to train
-    counted: float = 0.0  # by the clock, up to when the seconds of progress are counted
+    began: float = 0.0  # clock time at which this process began to train
+    counted: float = 0.0  # clock time up to which progress has counted seconds
     shown: bool = False  # whether this process has logged a line of training
 
     def run(self) -> None:
-        """Train until a limit, patience or a signal ends it.
+        """Train until a limit, patience or a signal ends training.
 
         Raises CgruError if an update or a file fails, or too few costs are finite; Stopped, after
-        saving, if a signal ends it.
+        saving, if a signal ends training.
         """
         with self.reporter.log:
             self._begin()
             try:
-                self._validate_and_save()  # a killed run may not have run it
+                self._validate_and_save()  # in case a kill prevented it
                 while not self._finished():
                     started, progress = self.clock(), self.course.progress
                     epoch = self.examples.epoch(progress.epochs, start=progress.batches)
@@ -110,7 +110,7 @@ class Training:
         return self.patience.stop() or any(limit.reached(progress) for limit in limits)
 
     def _end_epoch(self, waited: float, seconds: float) -> None:
-        """Log the end of the epoch, start the next one, and do what is due between them.
+        """Log the end of the epoch, start the next epoch, and do what is due between epochs.
 
         waited: seconds of the epoch spent waiting for data.
         """
@@ -126,7 +126,7 @@ class Training:
         self._validate_and_save()
 
     def _end_early(self) -> None:
-        """Save, and raise Stopped, because a signal asked to stop."""
+        """Save, then raise Stopped because of a signal."""
         what = "saved" if self._save() else "nothing to be saved"
         self.replicas.barrier()
         self.reporter.log.line(f"Stopped after update {self.course.progress.updates}; {what}")
@@ -140,7 +140,7 @@ class Training:
                 self._validate()
         elif self.course.interval.words:
             self._show()
-        keep = options.keep if options.compat == "nematus-tf" else 0  # its last model too
+        keep = options.keep if options.compat == "nematus-tf" else 0  # as in Nematus-TF
         if not self._save(keep):
             self.saving.give_up(self.course)
         if self.replicas.is_first:
@@ -184,9 +184,9 @@ class Training:
         return device_shares(group, self.replicas, self.sampler, first)
 
     def _count(self, group: Sequence[Example], outcome: Outcome, began: float) -> None:
-        """Add an update to progress and costs; stop if too many in a row were not finite.
+        """Add an update to progress and costs; stop after too many costs in a row are not finite.
 
-        began: the time by the clock.
+        began: the clock time at which the update began.
         """
         course, now = self.course, self.clock()
         size = dict(zip(("sentences", "words"), size_of(group), strict=True))
@@ -204,14 +204,14 @@ class Training:
             return
         scale = self.step.loss_scale
         if scale.dynamic and scale.scale > 1:
-            return  # float16's loss scale was too large; it has now been lowered
+            return  # float16's loss scale was too large, and is lower now
         course.nan_in_a_row += 1
         self.reporter.skipped(course.progress, outcome)
         if course.nan_in_a_row >= self.plan.options.max_nan:
             self.saving.give_up(course)
 
     def _agreed(self, *seconds: float) -> list[float]:
-        """Worker 0's seconds, which all workers use; also records whether any must stop."""
+        """Worker 0's seconds, for all workers to use; also records whether any worker must stop."""
         mine = seconds if self.replicas.is_first else [0.0] * len(seconds)
         asked, *agreed = self.replicas.all_sum([self.stop.asked, *mine])
         self.stop_asked = asked > 0
@@ -232,7 +232,7 @@ class Training:
         return self.plan.schedule.decays(self.course.progress, self.patience.decays)
 
     def _log_decay(self) -> None:
-        """If the learning rate has just decayed, log a line and do what follows, as Marian does."""
+        """If the learning rate has just decayed, log it and reset what Marian's options reset."""
         if (decays := self._decays()) > self.decays:
             course, schedule, options = self.course, self.plan.schedule, self.plan.options
             log = self.reporter.log
@@ -245,7 +245,7 @@ class Training:
         self.decays = decays
 
     def _log(self, before: Progress) -> None:
-        """Log the last update if that is due, or draw the progress line."""
+        """Log the last update if a line is due, or draw the progress line."""
         course, plan = self.course, self.plan
         self._log_decay()
         ended = plan.schedule.warmup.due(before, course.progress)
@@ -256,13 +256,13 @@ class Training:
         if first or plan.display.due(before, course.progress):
             self._show()
         elif not self.shown and self.counted - self.began > FIRST_LINE:
-            self.reporter.line(course, self._rate())  # the next one counts these updates again
+            self.reporter.line(course, self._rate())  # the next line counts these updates again
             self.shown = True
         else:
             self.reporter.progress(course)
 
     def _show(self) -> None:
-        """Log a line of the updates since the last one."""
+        """Log a line for the updates since the last line."""
         self.reporter.training(self.course, self._rate(), self.last_batch)
         self.course.interval = self.course.interval.shown()
         self.shown = True
@@ -270,17 +270,17 @@ class Training:
     # -- validation and saving -----------------------------------------------------------------
 
     def _validate_and_save(self) -> None:
-        """Validate and save if either has become due; raises _StopAsked."""
+        """Validate and save if due; raises _StopAsked."""
         course, plan = self.course, self.plan
         before, now = course.checked, course.progress
         save, saved = any_due(plan.save, before, now), False
-        last = plan.options.compat == "marian" and self._finished()  # _end validates
+        last = plan.options.compat == "marian" and self._finished()  # then _end validates
         if plan.metrics and plan.valid_is_due(before, course) and not last:
-            if save:  # first, in case validation fails; a resumed run validates again
+            if save:  # before validation, in case it fails; a resumed run validates again
                 saved = self._save(plan.options.keep)
             self._validate()
             self._log_decay()
-            time_now = self.clock()  # the time of validation counts, for limits in minutes
+            time_now = self.clock()  # validation time counts towards limits in minutes
             (passed,) = self._agreed(time_now - self.counted)
             self.counted = time_now
             now = course.validated(passed, plan.valid_share)
@@ -290,13 +290,13 @@ class Training:
         if save:
             self._save(plan.options.keep, again=saved)
         if self.stop_asked or (self.replicas.processes == 1 and self.stop.asked):
-            raise _StopAsked  # several workers stop after the same update
+            raise _StopAsked  # all workers stop after the same update
 
     def _save(self, keep: int = 0, *, again: bool = False) -> bool:
         return self.saving.save(self.course, self.patience, self.last_batch, keep, again)
 
     def _validate(self) -> None:
-        """Validate on worker 0, and send its patience, or that it was stopped, to the others."""
+        """Validate on worker 0; send its patience, or that it was stopped, to other workers."""
         stopped, self.validated = False, self.course.progress.updates
         if self.validator is not None:
             try:
@@ -341,7 +341,7 @@ class Training:
 
 
 class _TimeIsOver(Exception):
-    """A limit in minutes is reached during validation."""
+    """Raised if a limit in minutes is reached during validation."""
 
 
 class _StopAsked(Exception):

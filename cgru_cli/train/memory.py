@@ -1,4 +1,4 @@
-"""The memory that training needs, checked before anything is computed."""
+"""Check that training fits into memory before it begins."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ..options.train import TrainOptions
 from ..parameters.names import parameters
 from ..parameters.structure import Normalization, Structure
 
-# Copies of the model that training takes with an optimizer: weights, gradient, optimizer's state.
+# Copies of the model in memory, by optimizer: weights, gradient, optimizer's state.
 _COPIES = {"sgd": 2, "adagrad": 3, "rmsprop": 3}
-_MORE_COPIES = 4  # with the others
+_MORE_COPIES = 4  # with other optimizers
 _MIB = 2**20
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 def whole_memory() -> int | None:
-    """Bytes of memory for all processes here; None if the system does not say."""
+    """Bytes of memory of this machine or container; None if unknown."""
     try:
         whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
@@ -40,8 +40,8 @@ def copies_of_model(options: TrainOptions) -> int:
 def memory_of_batch(structure: Structure, sentences: int, source: int, target: int) -> float:
     """An estimate of the bytes that a training step needs for a batch, without the model.
 
-    Memory peaks either after the readout, with the logits and their gradient beside the tensors
-    that the scan keeps of each step, or at the end of the backward scan, which keeps as much again.
+    Memory peaks either after the readout, with the logits, their gradient and the tensors that the
+    scan keeps for each step, or at the end of the backward scan, which keeps as many tensors again.
     Layer normalisation adds half to both.
     """
     s = structure
@@ -69,8 +69,8 @@ def check_model(structure: Structure, options: TrainOptions) -> None:
 def check_batch(structure: Structure, options: TrainOptions, corpus: Corpus) -> None:
     """Raises CgruError for mini-batches that do not fit into --workspace or this machine's memory.
 
-    A batch of pairs of average length is checked. With --mini-batch-fit, the longest pair has to
-    fit by itself.
+    Checks a batch of pairs of average length. With --mini-batch-fit, the longest pair must fit by
+    itself.
     """
     if options.mini_batch_fit:
         source, target = map(int, corpus.lengths[corpus.lengths.sum(axis=1).argmax()])

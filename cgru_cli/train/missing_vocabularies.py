@@ -1,6 +1,6 @@
-"""Makes vocabularies that do not exist from the training text.
+"""Make missing vocabularies from the training text.
 
-`cgru train` makes those of labels, and with --compat marian also those of text, as Marian does.
+`cgru train` makes vocabularies of labels, and with --compat marian, like Marian, also of text.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from .texts import Text, Texts, limits_of
 
 
 def make_missing(texts: Texts, options: TrainOptions) -> None:
-    """Make the vocabularies that do not exist: of labels, with SentencePiece, or as Marian does.
+    """Make the missing vocabularies: of labels, with SentencePiece, or as Marian does.
 
     SentencePiece learns a `.spm` for --compat marian or with --sentencepiece-options. A vocabulary
     for both sides is made from both texts. Raises UsageError for unknown options of SentencePiece,
-    and for a number of --dim-vocabs other than that of vocabularies; CgruError for files that
-    cannot be read or written.
+    and unless --dim-vocabs has one number per vocabulary; CgruError for files that cannot be read
+    or written.
     """
     paths = texts.vocabularies
     if options.type in LABELLING and paths:
@@ -68,7 +68,7 @@ def make_missing(texts: Texts, options: TrainOptions) -> None:
 
 
 def _make_labels(path: Path, texts: Sequence[Text], options: TrainOptions, *, one: bool) -> None:
-    """Write the vocabulary of labels, the most frequent first, if it does not exist.
+    """Write the vocabulary of labels, most frequent first, unless it exists.
 
     one: whether each line must have exactly one label.
     """

@@ -1,4 +1,4 @@
-"""The plan of a training run: the combined meaning of its options."""
+"""The plan of a training run, derived from its options."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ from .validation import COSTS
 if TYPE_CHECKING:
     from .run.state import Course
 
-SCRIPTED = ("translation", "valid-script")  # by --valid-script-path
+SCRIPTED = ("translation", "valid-script")  # metrics by --valid-script-path
 
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """The options of a training run, and what follows from several of them."""
+    """The options of a training run, and values derived from several options."""
 
     options: TrainOptions
     metrics: tuple[str, ...]
     schedule: Schedule  # the learning rate at any progress
-    cost_type: CostType  # how the log averages costs, and what it calls them
+    cost_type: CostType  # how the log averages and names costs
     logical_epoch: LogicalEpoch
     after: tuple[Frequency, ...]  # limits, any of which ends the training
     valid: Frequency
     save: tuple[Frequency, ...]
     display: Frequency
     batch_warmup: Frequency
-    stated: Collection[str] | None = None  # stated options; None: the data decide no default
+    stated: Collection[str] | None = None  # stated options; None: no default depends on the data
     # options that were not stated, with their values derived from the data
     chosen: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def valid_share(self) -> float:
-        """The share of the training time that validation may take; 0: any."""
+        """The maximum share of the training time for validation; 0: any."""
         return VALID_SHARE if "valid_freq" in self.chosen else 0.0
 
     def valid_is_due(self, before: Progress, course: Course) -> bool:
@@ -66,9 +66,9 @@ class TrainingPlan:
         can_validate: bool,
         **chosen: Any,
     ) -> TrainingPlan:
-        """The plan of these options, with the values that were chosen for some of them.
+        """The plan of these options; chosen: values that replace some of them.
 
-        can_validate: whether there is text to validate on; without it there are no metrics. Raises
+        can_validate: whether there is text to validate on; otherwise there are no metrics. Raises
         UsageError, naming the option, for options that contradict each other.
         """
         options = dataclasses.replace(options, **chosen)
@@ -119,7 +119,7 @@ _FIXED = """
     maxi_batch_sort no_shuffle shuffle_batches max_length max_length_crop seed right_left freeze
     fix_embeddings quantize_bits quantize_optimization_steps quantize_log_based quantize_biases
 """
-# Options that may differ between workers: devices, and files, whose content is compared.
+# Options that may differ between workers: devices, and files (their content is compared instead).
 _OF_A_MACHINE = """
     compat config cpu_threads data_weighting device devices dump_config embedding_vectors
     external_validation_script guided_alignment interpolate_env_vars keep_as log lr_report model

@@ -1,7 +1,6 @@
-"""Learns missing SentencePiece vocabularies from the training text, as Marian does.
+"""Learn missing SentencePiece vocabularies from the training text, as Marian does.
 
-SentencePiece's trainer gets the options that Marian gives it (src/data/sentencepiece_vocab.cpp) and
-those of the user.
+SentencePiece's trainer gets Marian's options (src/data/sentencepiece_vocab.cpp) and the user's.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from ..system.process_pool import alone
 from ..text.subwords import not_learned
 
 DEFAULT_SIZE = 32000  # pieces, without --dim-vocabs
-_LONGEST = "2048"  # bytes; longer lines are not learned from
-_FIXED = {"bos_id": "-1", "eos_id": "0", "unk_id": "1"}  # as these models need them
+_LONGEST = "2048"  # bytes; the trainer skips longer lines
+_FIXED = {"bos_id": "-1", "eos_id": "0", "unk_id": "1"}  # as the models need
 _OPTION = re.compile(r"--?([a-z][a-z0-9_]*)=(.*)", re.DOTALL)
 
 
 def trainer_options(text: str) -> dict[str, str]:
-    """SentencePiece's options in the text of --sentencepiece-options, `--name=value ...`.
+    """Parse the text of --sentencepiece-options, `--name=value ...`.
 
     Raises UsageError for other forms, and for options that `cgru train` sets itself.
     """
@@ -44,10 +43,10 @@ def trainer_options(text: str) -> dict[str, str]:
 def learn(
     lines: Iterable[bytes], size: int, options: Mapping[str, str], *, max_lines: int, seed: int
 ) -> bytes:
-    """A `.spm` with `size` pieces (0: DEFAULT_SIZE).
+    """Learn a `.spm` with `size` pieces (0: DEFAULT_SIZE).
 
-    max_lines: if the text has more lines, this many are drawn. Raises CgruError if the text does
-    not give that many pieces, UsageError for options that SentencePiece does not know.
+    max_lines: the maximum number of lines, drawn at random. Raises CgruError if the text has too
+    few pieces, UsageError for options that SentencePiece does not know.
     """
     with writing(tempfile.gettempdir()), tempfile.NamedTemporaryFile(prefix="spm.") as file:
         drawn = _drawn(lines, max_lines, np.random.default_rng(seed))

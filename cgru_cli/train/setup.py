@@ -1,4 +1,4 @@
-"""The steps before the first update, in order; none of them needs TensorFlow."""
+"""The steps before the first update, in order, without TensorFlow."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from .texts import Texts
 
 @dataclass
 class Setup:
-    """Everything prepared before the first update."""
+    """Everything that is prepared before the first update."""
 
     plan: TrainingPlan
     texts: Texts
@@ -51,9 +51,9 @@ class Setup:
 def decide(
     options: TrainOptions, data: str | None, stated: Collection[str] | None = None
 ) -> tuple[TrainingPlan, Texts]:
-    """Decide what to do, and make vocabularies that do not exist.
+    """Make the plan, and make missing vocabularies.
 
-    stated: the options that were given, if the defaults of the others depend on the data.
+    stated: the options that were given, if the defaults of other options depend on the data.
     Raises UsageError for options that contradict each other, CgruError for files that cannot be
     read or written and for packages that are not installed.
     """
@@ -84,9 +84,9 @@ def prepare(
 ) -> Setup:
     """Read or make the model, lock the folder, encode the text, and check that batches fit.
 
-    first: whether this process writes the files of the run; the folder stays locked for it until
-    the stack is closed. The plan is completed with defaults derived from the data; a resumed run
-    keeps those it began with. A dry run leaves no files behind. Raises what the steps raise.
+    first: whether this process writes the files of the run; if so, the folder is locked until the
+    stack is closed. Completes the plan with defaults derived from the data; a resumed run keeps the
+    defaults that it began with. A dry run leaves no files behind. Raises the errors of the steps.
     """
     options, stated = plan.options, plan.stated
     model, vocabularies = undrawn_model(options, texts)
@@ -137,7 +137,7 @@ def _recorded_copying(
 ) -> Texts:
     """The texts with a `preprocess.json` of --copy, written at the path.
 
-    Raises UsageError for vocabularies without placeholders, and a text that may not take them.
+    Raises UsageError for vocabularies without placeholders, and for text that cannot get them.
     """
     if not known_placeholders(*vocabularies):
         raise UsageError("--copy: the vocabularies have no placeholders; use cgru prep --copy")

@@ -1,4 +1,4 @@
-"""The model before training: a new one that the options describe, or an existing one."""
+"""The model before training: a new or an existing model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .texts import Text, Texts, check_eos, read_vocabularies
 def make_starting_model(
     options: TrainOptions, texts: Texts
 ) -> tuple[Model, list[Vocabulary], list[str]]:
-    """A new model or a trained one, its vocabularies, and lines for the log.
+    """A new or a trained model, its vocabularies, and lines for the log.
 
     The vocabularies are those of the sources (one per factor), then the target's. Raises CgruError
     for files that cannot be read or do not fit the model; UsageError for options that exclude each
@@ -41,7 +41,7 @@ def make_starting_model(
 
 
 def undrawn_model(options: TrainOptions, texts: Texts) -> tuple[Model, list[Vocabulary]]:
-    """The same, without the arrays of a new model: its sizes may depend on the encoded text."""
+    """The model, without arrays if it is new, because sizes may depend on the encoded text."""
     path = Path(options.model or "")
     if options.begins_from is None:
         vocabularies = read_vocabularies(texts, options.dim_vocabs)
@@ -68,9 +68,9 @@ def undrawn_model(options: TrainOptions, texts: Texts) -> tuple[Model, list[Voca
 
 
 def draw(model: Model, vocabularies: Sequence[Vocabulary], options: TrainOptions) -> list[str]:
-    """Draw the arrays of a new model, and place word vectors; returns lines for the log.
+    """Draw the arrays of a new model, and insert word vectors; returns lines for the log.
 
-    The sizes are those of these options. Raises CgruError for models and vectors that do not fit.
+    The options determine the sizes. Raises CgruError for models and vectors that do not fit.
     """
     if options.begins_from is None:
         structure = model.structure = resized(model.structure, options)
@@ -87,7 +87,7 @@ def draw(model: Model, vocabularies: Sequence[Vocabulary], options: TrainOptions
 def _pretrained(
     given: Model, path: Path, options: TrainOptions, texts: Texts
 ) -> tuple[Model, list[Vocabulary]]:
-    """A trained model to continue from, to be trained into the file `path`."""
+    """A trained model to start from; path: the file that training will write."""
     kind = given.structure.type
     if given.settings.right_left != options.right_left:
         ways = {True: "from the end of a sentence", False: "from the beginning"}
@@ -120,7 +120,7 @@ def _pretrained(
 
 
 def _numbers_of_vectors(text: Text) -> int:
-    """Count the numbers in the first line. Raises CgruError if that is not a vector."""
+    """Count the numbers in the first line. Raises CgruError if the line is not a vector."""
     first = next(text_lines(text), "")
     count = len(tokens(first))
     try:
@@ -158,7 +158,7 @@ def _check_structure(options: TrainOptions, given: Model) -> None:
             )
     sizes = given.structure.vocabularies
     for asked, size in zip(options.dim_vocabs, sizes, strict=False):
-        if 0 < asked < size:  # a larger limit takes all words
+        if 0 < asked < size:  # a larger limit keeps all words
             raise UsageError(
                 f"--dim-vocabs {' '.join(map(str, options.dim_vocabs))}: {given.path} has "
                 f"{' '.join(map(str, sizes))}, which --pretrained-model keeps"

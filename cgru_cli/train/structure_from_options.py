@@ -1,4 +1,4 @@
-"""The options that describe a new model, and the structure that they describe."""
+"""Convert options to the structure of a new model, and back."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MEANINGS = {
     "enc_cell": {"rnn": "tanh"},
     "dec_cell": {"rnn": "tanh"},
 }
-# The options whose values a structure holds as they are, and its names for them.
+# The options that a structure holds unchanged, and their names in the structure.
 _SAME = {
     "dim_emb": "target_embedding",
     "dim_rnn": "state",
@@ -58,7 +58,7 @@ _DECODER_OPTIONS = """
     right_left guided_alignment objective dropout_target beam_size normalize valid_reference
 """
 _FEEDBACK_OPTIONS = "tied_embeddings tied_embeddings_src tied_embeddings_all dropout_target"
-# Each type's options that have no effect, and why.
+# The options that have no effect for each type, with the reason.
 _USELESS = {
     Type.CLASSIFIER: (_DECODER_OPTIONS, "a classifier gives labels and has no decoder"),
     Type.TAGGER: (
@@ -75,7 +75,7 @@ _USELESS = {
 
 
 def understood(name: str, value: Any) -> Any:
-    """An option's value, with another program's name replaced by that of this package."""
+    """An option's value, with this package's name instead of another program's."""
     return _MEANINGS.get(name, {}).get(value, value)
 
 
@@ -84,7 +84,7 @@ def new_structure(
 ) -> Structure:
     """The structure that the options describe. Raises UsageError if it is impossible.
 
-    numbers: the size of the vectors from which a language model generates text, if it does.
+    numbers: the size of the vectors from which a language model generates text, 0 without vectors.
     """
     kind = Type(understood("type", options.type))
     if options.condition and kind is not Type.LM:
@@ -142,7 +142,7 @@ def new_structure(
 
 
 def resized(structure: Structure, options: TrainOptions) -> Structure:
-    """The structure with the sizes and tied embeddings of options that are otherwise the same."""
+    """The structure with new sizes and tied embeddings; other options must be unchanged."""
     widths = structure.source_embeddings
     return dataclasses.replace(
         structure,
@@ -211,7 +211,7 @@ def _check(options: TrainOptions, s: Structure) -> None:
 
 
 def described(structure: Structure) -> dict[str, Any]:
-    """The options that describe a structure, by field name: the reverse of `new_structure`."""
+    """The options that describe a structure, by field name; inverts `new_structure`."""
     s = structure
     normalized = s.normalization is not Normalization.NONE
     encoder = s.encoder_unit if s.type.reads_source else s.decoder_unit

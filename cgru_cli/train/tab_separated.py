@@ -1,7 +1,7 @@
 """Training text in fields between tabs: both sides, alignments and weights in one file.
 
-As with Marian's `--tsv`, `--guided-alignment N` and `--data-weighting N` name their fields, from 0.
-The other fields are the source and the target, or a language model's text.
+As with Marian's `--tsv`, `--guided-alignment N` and `--data-weighting N` give the numbers of their
+fields, from 0. The other fields are the source and the target, or a language model's text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _COPIED = 1 << 20  # bytes at a time
 
 
 def fields_of(options: TrainOptions) -> dict[str, int]:
-    """The numbers of a line's fields, from 0: source, target, alignment and weight, if it has them.
+    """The numbers of a line's fields, from 0: source, target, alignment and weight, if present.
 
     Raises UsageError for numbers that are invalid or contradict each other.
     """
@@ -57,14 +57,14 @@ def fields_of(options: TrainOptions) -> dict[str, int]:
 def columns(
     paths: Sequence[str | Path], fields: Mapping[str, int], name: str
 ) -> tuple[TsvColumn, ...]:
-    """A field of each file; () if the lines do not have it."""
+    """The named field of each file; () if lines lack it."""
     if name not in fields:
         return ()
     return tuple(TsvColumn(str(path), fields[name], len(fields)) for path in paths)
 
 
 def fields_of_dev_set(path: str | Path, fields: Mapping[str, int]) -> Mapping[str, int]:
-    """The fields of a file to validate on, which may leave out alignments and weights.
+    """The fields of a validation file, which may lack alignments and weights.
 
     Raises CgruError if the file cannot be read.
     """
@@ -77,10 +77,10 @@ def fields_of_dev_set(path: str | Path, fields: Mapping[str, int]) -> Mapping[st
 
 @contextlib.contextmanager
 def with_standard_input(options: TrainOptions) -> Iterator[TrainOptions]:
-    """The options, with a copy in place of standard input as the training text.
+    """The options, with a copy of standard input as the training text.
 
-    Training reads its text more than once. The copy is in TMPDIR, and is removed at the end. Raises
-    UsageError if standard input is one text of several, CgruError if it is empty or cannot be
+    Training reads its text more than once. The copy is in TMPDIR and is removed at the end. Raises
+    UsageError if standard input is one of several texts, CgruError if it is empty or cannot be
     copied.
     """
     sets = options.train_sets or (STANDARD_INPUT[:1] if options.tsv else ())

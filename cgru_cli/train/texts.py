@@ -32,7 +32,7 @@ Text = Path | TsvColumn  # lines of one side: a file, or fields of its lines
 class Texts:
     """The files of a training run."""
 
-    sources: tuple[Text, ...]  # () of a language model
+    sources: tuple[Text, ...]  # () for a language model
     targets: tuple[Text, ...]
     vocabularies: tuple[Path, ...]  # sources (one per factor), then target; () for the model's own
     dev: tuple[Text | None, Text] | None = None
@@ -42,9 +42,9 @@ class Texts:
 
     @classmethod
     def of(cls, options: TrainOptions, folder: str | None) -> Texts:
-        """The files that the options name, and those of a prepared folder that they do not name.
+        """The files that the options name, completed by the files of a prepared folder.
 
-        Raises UsageError if the options leave a file out, CgruError for files that cannot be read.
+        Raises UsageError if a file is missing in both, CgruError for files that cannot be read.
         """
         prepared = _prepared(Path(folder)) if folder else cls((), (), ())
         if not options.has_source:  # only the target side of a prepared folder
@@ -90,7 +90,7 @@ class Texts:
 def _vocabularies(
     options: TrainOptions, prepared: Texts, sources: tuple[Text, ...], targets: tuple[Text, ...]
 ) -> tuple[Path, ...]:
-    """The vocabularies that the options name, or those of the folder, or beside Marian's text."""
+    """The vocabularies from the options, or from the folder, or beside the text as in Marian."""
     named = tuple(map(Path, options.vocabularies)) or prepared.vocabularies
     if not named and not options.begins_from:
         if options.compat == "marian":
@@ -119,9 +119,9 @@ def _vocabularies(
 
 
 def _beside_text(options: TrainOptions, texts: Sequence[Text]) -> tuple[Path, ...]:
-    """Marian's vocabularies if none are named: FILE.yml beside the first text of each side.
+    """Marian's default vocabularies: FILE.yml beside the first text of each side.
 
-    Fields between tabs of one file have one vocabulary. Raises UsageError for standard input.
+    Fields between tabs of one file share a vocabulary. Raises UsageError for standard input.
     """
     if is_copy(options):
         raise UsageError("standard input has no vocabularies beside it; name them: -v SRC TRG")
@@ -244,8 +244,8 @@ def _prepared(folder: Path) -> Texts:
 def read_vocabularies(texts: Texts, limits: Sequence[int]) -> list[Vocabulary]:
     """Source vocabularies (one per factor), then the target's.
 
-    limits: words taken from each, 0 for all. Raises CgruError for a file that is not a vocabulary
-    or whose id of EOS is not 0; UsageError as `limits_of`.
+    limits: words to read from each, 0 for all. Raises CgruError for a file that is not a vocabulary
+    or whose id of EOS is not 0; UsageError like `limits_of`.
     """
     read = {path: read_vocabulary(path) for path in dict.fromkeys(texts.vocabularies)}
     vocabularies = []
@@ -256,7 +256,7 @@ def read_vocabularies(texts: Texts, limits: Sequence[int]) -> list[Vocabulary]:
 
 
 def limits_of(texts: Texts, given: Sequence[int]) -> Sequence[int]:
-    """Words taken from each vocabulary, 0 for all. Raises UsageError for a wrong number."""
+    """Words to read from each vocabulary, 0 for all. Raises UsageError for a wrong count."""
     count = len(texts.vocabularies)
     if given and len(given) != count:
         raise UsageError(f"--dim-vocabs: {len(given)} numbers for {count} vocabularies")

@@ -1,4 +1,4 @@
-"""`train_model`: a training run in Python."""
+"""`train_model`: training in Python."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def train_model(
     on_validation: OnValidation | None = None,
     **options: Any,
 ) -> LoadedModel:
-    """Train a model, as `cgru train DATA` does, and load it; the same call resumes a run.
+    """Train a model like `cgru train DATA`, and load it; the same call resumes an interrupted run.
 
-    data: a folder that `prepare` made. on_validation: called after each validation with the number
+    data: a folder written by `prepare`. on_validation: called after each validation with the number
     of updates and the metrics. options: those of `cgru train`, with "_" for "-" in their names,
-    such as model="run/model.npz" and after="10e". An interrupted run is saved first. Raises
+    such as model="run/model.npz" and after="10e". An interrupt saves the run first. Raises
     CgruError for bad text, vocabularies, models and folders, UsageError for invalid arguments.
     """
     with in_python():

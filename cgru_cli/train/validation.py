@@ -1,4 +1,4 @@
-"""Validation of a model in training: its costs on a dev set, and scores of its translations."""
+"""Validate a model in training: its costs on a dev set, and scores of its translations."""
 
 from __future__ import annotations
 
@@ -30,17 +30,16 @@ if TYPE_CHECKING:
     from ..search.ensemble import Ensemble
     from ..search.hypotheses import SearchBatch
 
-COSTS = ("cross-entropy", "ce-mean-words", "perplexity")  # by forced decoding; others translate
-WORKSPACE = 2048  # MiB that a batch may take, as in `cgru translate`
-LOGITS = 1 << 26  # largest number of logits of a batch in forced decoding: 256 MiB per copy
+COSTS = ("cross-entropy", "ce-mean-words", "perplexity")  # without translations
+WORKSPACE = 2048  # MiB for a batch, as in `cgru translate`
+LOGITS = 1 << 26  # maximum number of logits of a batch in forced decoding: 256 MiB per copy
 
 
 class Validator:
     """Measures weights on a dev set.
 
-    metrics: names in `patience.LOWER_IS_BETTER`. model: a packed model, to which the weights are
-    assigned. Raises CgruError if the script cannot be run, UsageError for options that exclude each
-    other.
+    metrics: names in `patience.LOWER_IS_BETTER`. model: a packed model, which gets the weights.
+    Raises CgruError if the script cannot be run, UsageError for options that exclude each other.
     """
 
     def __init__(
@@ -49,7 +48,7 @@ class Validator:
         import tensorflow as tf
 
         self.options, self.metrics, self.dev_set, self.model = options, metrics, dev_set, model
-        self.translated: list[str] = []  # by the last run
+        self.translated: list[str] = []  # translations of the last run
         self.seconds = 0.0  # duration of the last translation
         self._translates = bool(set(metrics) - {*COSTS, "valid-script"})
         self._script: list[str] = []
@@ -68,7 +67,7 @@ class Validator:
     def run(
         self, arrays: Mapping[str, np.ndarray], epoch: int, update: int, check: Check
     ) -> dict[str, float]:
-        """All metrics of these arrays (by their DL4MT/Nematus names), in their order.
+        """Compute all metrics, in their order, for arrays given by their DL4MT/Nematus names.
 
         Costs are in nats per sentence, or per word with EOS; BLEU and chrF are from 0 to 100.
         `check` is called between batches. Raises CgruError if the script fails or prints no number,
@@ -89,7 +88,7 @@ class Validator:
 
     @functools.cached_property
     def _ensemble(self) -> Ensemble:
-        """The search, traced only if a metric translates."""
+        """The search, traced only if a metric needs translations."""
         from ..search.ensemble import Ensemble
 
         return Ensemble([self.model], [1.0])
@@ -109,7 +108,7 @@ class Validator:
         filled = [line for line, words in enumerate(sources) if words or labelled]
         max_tokens = max_tokens_of(WORKSPACE, beam_size, [self.model.structure])
         sizes = [len(sources[line]) + 1 for line in filled]
-        started: list[int] = []  # lines, in the order in which the search numbers them
+        started: list[int] = []  # lines in the order of the search's sentence numbers
 
         def search_batches() -> Iterator[SearchBatch]:
             for batch in batches(sizes, self.options.valid_mini_batch, max_tokens):
@@ -167,7 +166,7 @@ class Validator:
     def _scores(
         self, texts: Sequence[str], epoch: int, update: int, check: Check
     ) -> dict[str, float]:
-        """The metrics of translations, which are also written to --valid-translation-output."""
+        """The metrics of translations; writes these to --valid-translation-output too."""
         metrics, output = self.metrics, self.options.valid_translation_output
         scores = {}
         if {"bleu", "bleu-detok", "chrf"} & set(metrics):

@@ -1,4 +1,4 @@
-"""Scores that a user's program gives to translations or to a model."""
+"""Scores of translations or of a model by a user's program."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Check = Callable[[], None]  # may raise, to interrupt
 
 
 def command_of(script: str | None, flag: str = "--valid-script-path") -> list[str]:
-    """The words of a script's command line; flag: the option that names it.
+    """The words of a script's command line; flag: the option that names the script.
 
     Raises UsageError if it is empty, CgruError if it does not name an executable program.
     """
@@ -51,7 +51,7 @@ def score_of(command: Sequence[str], check: Check) -> float:
 
 
 def lines_of(command: Sequence[str], check: Check) -> list[str]:
-    """The lines that a command prints, or the error with which it fails; check: see `output_of`."""
+    """The lines that a command prints, or its error if it fails; check: see `output_of`."""
     try:
         output = output_of(command, check)
     except CgruError as error:
@@ -60,14 +60,14 @@ def lines_of(command: Sequence[str], check: Check) -> list[str]:
 
 
 def output_of(command: Sequence[str], check: Check) -> str:
-    """The standard output of a command, which is run without a shell.
+    """Run a command without a shell, and return its standard output.
 
-    `check` is called while the command runs, and ends it by raising an exception. Raises CgruError
-    if the command cannot be run or fails.
+    Calls `check` while the command runs; an exception from it ends the command. Raises CgruError if
+    the command cannot be run or fails.
     """
     name = command[0]
     try:
-        # in its own process group: this process handles Ctrl-C, and kills the whole group
+        # in its own process group, because this process handles Ctrl-C and kills the whole group
         process = subprocess.Popen(  # noqa: S603 - the user's command, without a shell
             command,
             stdin=subprocess.DEVNULL,

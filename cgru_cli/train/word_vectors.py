@@ -1,6 +1,6 @@
 """Initial embeddings from files in word2vec's text format.
 
-A line is `word v1 v2 ...`; the first line may be `number-of-words width` instead. `</s>` is EOS.
+A line is `word v1 v2 ...`; the first line may instead be `number-of-words width`. `</s>` is EOS.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..text.vocabulary import Vocabulary
 
 
 def place(model: Model, vocabularies: Sequence[Vocabulary], paths: Sequence[str]) -> list[str]:
-    """Put the vectors of files into the embeddings; returns a line for the log for each file.
+    """Copy the vectors of files into the embeddings; returns a log line for each file.
 
     vocabularies: sources (one per factor, words first), then target. paths: source and target, or
     one file for a model with one embedding. Raises CgruError for files without vectors of the
@@ -41,7 +41,7 @@ def place(model: Model, vocabularies: Sequence[Vocabulary], paths: Sequence[str]
 
 
 def _fill(table: np.ndarray, vocabulary: Vocabulary, path: Path) -> int:
-    """Put vectors into the rows of their words, (V, E); returns how many words have one."""
+    """Copy vectors into the rows of their words, (V, E); returns the number of words with one."""
     ids = {word: i for i, word in vocabulary.words.items() if i != vocabulary.eos_id}
     ids["</s>"] = vocabulary.eos_id
     width = table.shape[1]

@@ -1,4 +1,4 @@
-"""Learning curves, drawn from the records of a training run."""
+"""Draw learning curves from the records of a training run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .patience import LOWER_IS_BETTER
 _COLOURS = {"training": "C0", "validation": "C1"}
 
 _MEASURES = ("risk", *LOWER_IS_BETTER)  # in the order of their panels
-_TITLES = {  # of measures whose names are no titles
+_TITLES = {  # for measures whose names do not serve as titles
     "risk": "expected risk",
     "cross-entropy": "cross-entropy (nats per sentence)",
     "ce-mean-words": "cross-entropy (nats per word)",
@@ -29,19 +29,19 @@ _TITLES = {  # of measures whose names are no titles
     "span-f1": "F1 of spans",
 }
 
-# The types of records: their curve, and the names of measure and value.
+# For each type of record: the curve, and the names of measure and value.
 _MEASURED = {
     "train": ("training", "cost_type", "cost"),
     "valid": ("validation", "metric", "value"),
 }
 Curve = list[tuple[int, float]]  # update and value
-_SMOOTHED = 20  # points from which on the costs of training are smoothed
+_SMOOTHED = 20  # minimum number of points for smoothing training costs
 
 
 def draw(records: Path, model: Path) -> None:
     """Write MODEL.png and MODEL.svg: a panel for each measure of training and validation.
 
-    Damaged records are left out. Raises CgruError if records cannot be read or pictures written.
+    Skips damaged records. Raises CgruError if records cannot be read or pictures written.
     """
     check_installed("--plot")
     from matplotlib import style
@@ -100,7 +100,7 @@ def curves(records: Path) -> dict[str, dict[str, Curve]]:
 
 
 def smoothed(values: Sequence[float]) -> list[float]:
-    """The mean of each value and its neighbours: 5 % of all values, equally many on either side."""
+    """The mean of each value and its neighbours: 5 % of all values, half of them on either side."""
     most = max(1, len(values) // 40)
     means = []
     for place in range(len(values)):

@@ -1,4 +1,4 @@
-"""Moving averages of the training cost, which show that a training diverges."""
+"""Moving averages of the training cost, to detect that training diverges."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ DEFAULTS = 1000, 10, 5.0
 
 @dataclass(frozen=True)
 class CostAverages:
-    """Exponential averages of the cost over many and over few updates, as Marian computes them.
+    """Exponential averages of the cost over many and over few updates, computed as in Marian.
 
     variance: of the cost around the slow average. limits: up to three numbers (see DEFAULTS), the
-    windows of both averages in updates, and the standard deviations by which the fast average may
-    exceed the slow one.
+    windows of both averages in updates, and the number of standard deviations by which the fast
+    average may exceed the slow average.
     """
 
     slow: float = 0.0
@@ -24,7 +24,7 @@ class CostAverages:
     variance: float = 0.0
 
     def add(self, cost: float, updates: int, limits: Sequence[float]) -> Self:
-        """The averages after update number `updates`, whose cost is finite."""
+        """The averages after update number `updates`; its cost must be finite."""
         if not self.slow:
             return type(self)(cost, cost)
         slow, fast = (*limits, *DEFAULTS[len(limits) :])[:2]
@@ -37,7 +37,7 @@ class CostAverages:
         )
 
     def divergence(self, updates: int, limits: Sequence[float]) -> str | None:
-        """The evidence that costs rise; None if nothing does, or too few updates are known."""
+        """A message if the cost rises; None if it does not, or after too few updates."""
         slow, fast, most = (*limits, *DEFAULTS[len(limits) :])[:3]
         rise, deviation = self.fast - self.slow, math.sqrt(self.variance)
         if updates <= slow or rise <= most * deviation or not deviation:

@@ -1,7 +1,7 @@
 """The files of a training run. A kill at any moment loses only the work since the last save.
 
-Everything that a run needs to resume is in one file, MODEL.npz.state.npz, which is replaced as a
-whole. The model beside it is written afterwards, from the same state.
+Everything that a run needs to resume is in one file, MODEL.npz.state.npz, which each save replaces
+as a whole. The save then writes the model beside it, from the same state.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ FORMAT = 1
 _JSON = "json"
 ADVICE = "restore the file, or remove it and the model to start again"
 UPDATE = "{U}"  # in names of kept models
-WRITTEN_BY_CGRU = b"# written by cgru\n"  # begins `.progress.yml`, if cgru saved last
+WRITTEN_BY_CGRU = b"# written by cgru\n"  # first line of `.progress.yml` if cgru saved last
 
 
 class RunFolder:
     """The paths of a run's files; model: its `.npz`; keep_as: see --keep-as.
 
-    resumes: whether a run continues an earlier one; marian: whether it may be one of Marian. Raises
-    UsageError for a name without a placeholder for the update.
+    resumes: whether to continue an earlier run; marian: whether Marian may have saved that run.
+    Raises UsageError for a name without a placeholder for the update.
     """
 
     def __init__(
@@ -49,19 +49,19 @@ class RunFolder:
         self._kept = Path(keep_as) if keep_as else self.beside(f".u{UPDATE}.npz")
         if UPDATE not in self._kept.name:
             raise UsageError(f"--keep-as {keep_as}: the file name lacks {UPDATE}, for the update")
-        self.state = self.beside(".state.npz")  # from which the run resumes
+        self.state = self.beside(".state.npz")  # everything to resume from
         self.records = self.beside(".metrics.jsonl")  # the log for programs
         self.marian_progress = self.beside(".progress.yml")
         self.marian_optimizer = self.beside(".optimizer.npz")
         self.dev = self.beside(".dev.npz")  # for scripts, named as Nematus and Marian name it
 
     def beside(self, suffix: str) -> Path:
-        """The file whose name is the model's with this ending."""
+        """The file whose name is the model's name plus this suffix."""
         return self.model.with_name(self.model.name + suffix)
 
     @property
     def of_marian(self) -> bool:
-        """Whether the run continues one that Marian saved last. Raises CgruError."""
+        """Whether the run continues a run that Marian saved last. Raises CgruError."""
         path = self.marian_progress
         if not (self._marian and self._resumes and path.exists() and self.model.exists()):
             return False
@@ -77,7 +77,7 @@ class RunFolder:
         return self._kept.with_name(self._kept.name.replace(UPDATE, str(updates)))
 
     def check_new(self, vocabularies: Sequence[Vocabulary]) -> None:
-        """Raises CgruError if a new training would overwrite other files."""
+        """Raises CgruError if a new run would overwrite other files."""
         if self.state.exists() or not self._resumes or self.of_marian:
             return
         if self.model.exists():
@@ -97,7 +97,7 @@ class RunFolder:
     def locked(self) -> Iterator[None]:
         """Make the folders, and keep other processes from training the same model.
 
-        Raises CgruError if another process trains it, or if the folder cannot be made.
+        Raises CgruError if another process trains the model, or if a folder cannot be made.
         """
         import filelock
 
@@ -127,16 +127,16 @@ class RunFolder:
                 path.unlink()
 
     def save(self, arrays: Mapping[str, np.ndarray], values: Mapping[str, Any]) -> None:
-        """Replace the state. If that fails, raises CgruError and leaves the old one.
+        """Replace the state. If that fails, raises CgruError and keeps the old state.
 
-        Two uninterrupted runs write the same bytes, except for their elapsed seconds, which are
-        saved for limits and frequencies in minutes.
+        Two uninterrupted runs write the same bytes, except for the elapsed seconds, which limits
+        and frequencies in minutes need.
         """
         text = json.dumps({"format": FORMAT, "arrays": sorted(arrays), **values}).encode()
         array_files.write_npz(self.state, {**arrays, _JSON: np.frombuffer(text, np.uint8)})
 
     def load(self) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
-        """The state, or None if there is none, or another one replaces it.
+        """The state; None for a new run, or if Marian's state replaces it.
 
         Raises CgruError if the file is not a state in this format, or was changed.
         """
@@ -145,7 +145,7 @@ class RunFolder:
         arrays = array_files.read_npz(self.state)
         try:
             values = json.loads(arrays.pop(_JSON).tobytes())
-            # npz files have a checksum for each array, but none for the list of their names
+            # npz files have a checksum for each array, but not for the list of names
             known = values.pop("format") == FORMAT
             known &= values.pop("arrays", sorted(arrays)) == sorted(arrays)
         except (AttributeError, KeyError, TypeError, ValueError):
@@ -158,9 +158,9 @@ class RunFolder:
         return arrays, values
 
     def chosen(self, stated: Collection[str]) -> dict[str, Any] | None:
-        """The defaults of `cgru train` that the saved run follows, without those stated now.
+        """The defaults of `cgru train` in the saved run, except for options that are stated now.
 
-        None if there is no run. Raises CgruError for a state that is damaged.
+        None if there is no run. Raises CgruError for a damaged state.
         """
         saved = self.load()
         if saved is None:
@@ -183,4 +183,4 @@ class RunFolder:
             for file in folder.glob(f"{glob.escape(self.kept(number).name)}.*"):
                 if file != found[number]:
                     file.unlink(missing_ok=True)
-            found[number].unlink(missing_ok=True)  # last, in case of a kill
+            found[number].unlink(missing_ok=True)  # the model last, in case of a kill

@@ -1,7 +1,7 @@
 """The learning rate, a function of progress and of the number of stalled validations.
 
 The rules are Marian's (src/training/scheduler.h): the rate grows linearly, then falls with the
-inverse square root of progress, and is multiplied by a factor that decays in steps.
+inverse square root of progress; in addition, it decays in steps.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from .progress import Frequency, Progress
 
 
 class Schedule:
-    """The learning rate's options, each like Marian's option of that name.
+    """The learning rate's options, which work like Marian's options of the same names.
 
     --lr-decay-strategy says when the rate is multiplied by --lr-decay (0: never):
-    - "epoch": at the start of epoch --lr-decay-start (epoch 1 never decays it), and every
-      --lr-decay-freq epochs from there;
-    - "batches": after --lr-decay-start updates, and every --lr-decay-freq updates from there;
+    - "epoch": at the start of epoch --lr-decay-start (except epoch 1), and every --lr-decay-freq
+      epochs from then on;
+    - "batches": after --lr-decay-start updates, and every --lr-decay-freq updates from then on;
     - "stalled": whenever validation has stalled --lr-decay-start more times, as `Patience` counts;
-    - "epoch+batches", "epoch+stalled": at the start of every epoch, beginning with the epoch that
-      is the first number of --lr-decay-start, or as soon as the number of updates or of stalled
-      validations in a row reaches the second number; `Patience` counts.
+    - "epoch+batches", "epoch+stalled": at the start of every epoch, beginning with the first number
+      of --lr-decay-start, or as soon as the number of updates or of stalled validations in a row
+      reaches the second number; `Patience` counts.
     """
 
     def __init__(self, options: TrainOptions):
@@ -60,9 +60,9 @@ class Schedule:
     def at(self, progress: Progress, decays: int = 0, warmup_from: float = 0) -> float:
         """The rate of the next update; decays: how often it has decayed because validation stalled.
 
-        warmup_from: progress at which the warm-up began again, 0 for the first one. As in Marian,
-        the first update of all has the warm-up's starting rate, and the update after a warm-up
-        began again still has the full rate.
+        warmup_from: progress at which the warm-up was restarted, 0 for the first warm-up. As in
+        Marian, the first update has the warm-up's starting rate, and the update after a restart
+        still has the full rate.
         """
         rate, first = self._options.learn_rate, self._options.lr_warmup_start_rate
         if self.warmup.every:
@@ -77,7 +77,7 @@ class Schedule:
         return rate
 
     def decays(self, progress: Progress, stalled: int) -> int:
-        """The number of decays so far; stalled: how many of them `Patience` counts."""
+        """The number of decays so far; stalled: the number that `Patience` counts."""
         if not self._options.lr_decay:
             return 0
         if self._by not in ("epoch", "batches"):
@@ -88,7 +88,7 @@ class Schedule:
         return (done - start) // self._options.lr_decay_freq + 1 if done >= start else 0
 
     def decays_with_epoch(self, progress: Progress, most_stalled: int) -> bool:
-        """Whether the start of an epoch decays the rate, for a strategy of two parts.
+        """Whether the start of an epoch decays the rate, for the strategies with two parts.
 
         most_stalled: the longest series of validations without a new best of the first metric.
         """
@@ -99,7 +99,7 @@ class Schedule:
         return progress.epoch >= epoch or done >= other
 
     def decay_line(self, progress: Progress, patience: Patience, warmup_from: float = 0) -> str:
-        """The line about a decay in Marian's log, which scripts look for."""
+        """The line about a decay, as in Marian's log, which scripts search."""
         rate = self.at(progress, patience.decays, warmup_from)
         when = {
             "batches": f"after {progress.updates} batches",

@@ -23,12 +23,12 @@ REDRAW = 0.1  # minimum seconds between updates of the progress line
 class TrainingLog:
     """Writes lines to standard error and to a file, and records to a file of JSON lines.
 
-    Both files are appended to, unbuffered. resumed: the number of updates from which training
-    resumes, 0 for a new one; it drops records of later updates, and those of that update for which
+    Appends to both files, unbuffered. resumed: the number of updates after which training resumes,
+    0 for a new run; drops the records of later updates, and records of this update for which
     `is_before` is false, because the new run writes them again. A partial last line gets a line
-    break in the log and is dropped from the records. Lines go to standard error too unless `quiet`,
-    the progress line only there, and only on a terminal. valid: another file for the lines of
-    validation. Raises CgruError if a file cannot be written.
+    break in the log and is dropped from the records. Lines also go to standard error unless
+    `quiet`; the progress line appears only there, and only on a terminal. valid: another file for
+    the lines of validation. Raises CgruError if a file cannot be written.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class TrainingLog:
             self._drawn = False
 
     def record(self, kind: str, progress: Progress, **values: Any) -> None:
-        """Write a JSON object for programs; numbers that are not finite become null."""
+        """Write a JSON object for programs, with null for numbers that are not finite."""
         entry = {
             "type": kind,
             "epoch": progress.epoch,
@@ -98,7 +98,7 @@ class TrainingLog:
 
 
 def _finite(value: Any) -> Any:
-    """A value with None in place of numbers that are not finite."""
+    """The value, with None instead of numbers that are not finite."""
     if isinstance(value, dict):
         return {name: _finite(part) for name, part in value.items()}
     if isinstance(value, list):
@@ -107,7 +107,7 @@ def _finite(value: Any) -> Any:
 
 
 def _appending(path: Path) -> BinaryIO:
-    """A file opened for appending lines; a partial last line is ended first."""
+    """Open a file to append lines; ends a partial last line first."""
     with writing(path):
         file = open(path, "ab+", buffering=0)  # noqa: SIM115
         if file.seek(0, os.SEEK_END):
@@ -120,12 +120,12 @@ def _appending(path: Path) -> BinaryIO:
 def _append(file: BinaryIO, line: bytes) -> None:
     with writing(file.name):
         done = file.write(line)
-        while done < len(line):  # a nearly full disk may take only a part
+        while done < len(line):  # on a nearly full disk, a write may be partial
             done += file.write(line[done:])
 
 
 def _drop_later(path: Path, updates: int, is_before: Callable[[Mapping[str, Any]], bool]) -> int:
-    """Drop the records after this update (0: all of them); returns how many were dropped."""
+    """Drop the records after this update (0: all records); returns the number dropped."""
     if not path.exists():
         return 0
     with reading(path), open(path, "rb") as file:

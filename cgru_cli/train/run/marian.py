@@ -1,4 +1,4 @@
-"""Marian's files of a training run, from which cgru and Marian continue each other's runs."""
+"""Marian's files of a training run, with which cgru and Marian continue each other's runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ...optimization.step import TrainingStep
     from ..plan import TrainingPlan
 
-BETAS = 0.9, 0.999  # of Adam
+BETAS = 0.9, 0.999  # Adam's
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,7 +41,7 @@ class MarianRun:
 
     @classmethod
     def read(cls, folder: RunFolder, structure: Structure, options: TrainOptions) -> MarianRun:
-        """Raises CgruError if its files are damaged or of another model."""
+        """Read Marian's files. Raises CgruError for damaged files, or files of another model."""
         model = read_model.read(folder.model)
         before, now = map(_stated, (model.structure, structure))
         check_same(before, now, str(folder.model))
@@ -54,7 +54,7 @@ class MarianRun:
         return cls(dataclass_from_json(SavedRun, saved, folder.marian_progress), model, optimizer)
 
     def restore(self, step: TrainingStep) -> None:
-        """Let a new step continue from here."""
+        """Set the weights and the optimizer of a new step to those of the run."""
         optimizer = self.optimizer or MarianOptimizer(self.model.arrays, {})
         step.model.assign(optimizer.weights)
         for kind, variables in step.sums().items():
@@ -68,7 +68,7 @@ class MarianRun:
 
 
 def _stated(s: Structure) -> dict[str, Any]:
-    """The structure without fields that have no effect on models of one level."""
+    """The structure without the fields that have no effect on models of one level."""
     one_level = s.encoder_depth == s.decoder_depth == 1
     names = s.as_dict().keys() - ({"encoder", "residual"} if one_level else set())
     return {f"model's {name}": value for name, value in s.as_dict().items() if name in names}
@@ -109,8 +109,8 @@ def write_progress(
 ) -> None:
     """Write Marian's `.progress.yml`.
 
-    As in Marian (src/training/training_state.h), epochs count the current one, and words are those
-    of the target with EOS. Its random numbers begin at the seed.
+    As in Marian (src/training/training_state.h), epochs count the current epoch, and words are
+    target words with EOS. Marian's random numbers will restart from the seed.
     """
     import yaml
 
@@ -160,7 +160,7 @@ def write_progress(
 
 
 def decoding(options: TrainOptions) -> dict[str, Any]:
-    """The values of Marian's `.decoder.yml` that follow from options of the training."""
+    """The values of Marian's `.decoder.yml` that follow from training options."""
     size = options.valid_mini_batch
     return {
         "relative-paths": options.relative_paths,
@@ -173,19 +173,19 @@ def decoding(options: TrainOptions) -> dict[str, Any]:
 def write_optimizer(
     folder: RunFolder, model: Model, to: str, step: TrainingStep, options: TrainOptions
 ) -> None:
-    """Write Marian's file of the optimizer, if its form is known for this model."""
+    """Write Marian's optimizer file, if its format is known for this model."""
     from ...network.keras_model import array_of
 
     if options.optimizer == "adamw" or not marian_optimizer.is_known(model):
         return
     weights = step.model.arrays()
-    zeros = {name: np.zeros_like(array) for name, array in weights.items()}  # of frozen ones
+    zeros = {name: np.zeros_like(array) for name, array in weights.items()}  # for frozen parameters
     sums = {
         kind: zeros | {name: array_of(variable) for name, variable in variables.items()}
         for kind, variables in step.sums().items()
     }
     if smoothed := sums.get("exp_smoothing"):
-        smoothed |= step.weights()  # frozen ones too
+        smoothed |= step.weights()  # including frozen parameters
     updates = int(step.optimizer.iterations) if "adam_mt" in sums else None
     state = MarianOptimizer(weights, sums, updates)
     marian_optimizer.write(folder.marian_optimizer, model, to, state, _betas(options))

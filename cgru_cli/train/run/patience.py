@@ -1,4 +1,4 @@
-"""The best validations, how often validation has stalled since then, and when to stop."""
+"""The best validations, the stalled validations since then, and when to stop."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Record:
     metric: str
     best: float | None = None
     best_update: Count = 0  # the update of the best value
-    stalled: Count = 0  # validations since the last improvement that was large enough
+    stalled: Count = 0  # validations since the last sufficient improvement
 
     def updated(self, value: float, updates: int, epsilon: float) -> Record:
-        """The record after one more value; as in Marian, a gain up to epsilon counts as stalled."""
+        """The record after another value; as in Marian, a gain up to epsilon counts as stalled."""
         gain = math.inf
         if self.best is not None:
             gain = self.best - value if LOWER_IS_BETTER[self.metric] else value - self.best
@@ -48,7 +48,7 @@ class Record:
 
 @dataclass(frozen=True)
 class SavedPatience:
-    """The state of a `Patience`, as it is saved."""
+    """The state of a `Patience`, as saved."""
 
     decays: Count
     metrics: tuple[Record, ...]
@@ -56,11 +56,12 @@ class SavedPatience:
 
 
 class Patience:
-    """Follows several metrics, like Marian's --early-stopping and --early-stopping-on.
+    """Decides when training stops, like Marian's --early-stopping and --early-stopping-on.
 
-    Training stops when a metric has not improved --early-stopping times in a row (0: never): the
-    first metric, any of them, or all. Each time the first metric has stalled --lr-decay-start more
-    times (with --lr-decay-strategy stalled), `decays` grows by one, and the learning rate decays.
+    Training stops when the first metric, any metric or all metrics have not improved
+    --early-stopping times in a row (0: never). Each time the first metric has stalled
+    --lr-decay-start more times (with --lr-decay-strategy stalled), `decays` grows by one, and the
+    learning rate decays.
     """
 
     def __init__(self, metrics: Sequence[str], options: TrainOptions):
@@ -70,7 +71,7 @@ class Patience:
         self._epsilon = dict(zip(metrics, epsilon, strict=True))
         self.records = {metric: Record(metric) for metric in metrics}
         self.decays = 0
-        self.most_stalled = 0  # the most validations in a row that the first metric has stalled
+        self.most_stalled = 0  # the most validations in a row without a gain of the first metric
         self._early_stopping, self._on = options.early_stopping, options.early_stopping_on
         stalls_decay = options.lr_decay_strategy == "stalled"
         self._decay_after = options.lr_decay_start[0] if stalls_decay else 0
@@ -90,7 +91,7 @@ class Patience:
 
     @property
     def stalled(self) -> int:
-        """Validations in a row without a new best, of the metrics on which stopping depends."""
+        """Validations in a row without a new best of the metrics that stopping depends on."""
         counts = [record.stalled for record in self.records.values()] or [0]
         if self._on == "first":
             return counts[0]
@@ -105,12 +106,12 @@ class Patience:
         return SavedPatience(self.decays, tuple(self.records.values()), self.most_stalled)
 
     def restore(self, saved: SavedPatience) -> None:
-        """Continue from a saved state; metrics that it lacks start new."""
+        """Continue from a saved state; metrics that it lacks start afresh."""
         self.decays, self.most_stalled = saved.decays, saved.most_stalled
         self.records |= {r.metric: r for r in saved.metrics if r.metric in self.records}
 
     def resume(self, saved: SavedPatience) -> None:
-        """Restore a saved state, but not what --valid-reset-stalled or --valid-reset-all names."""
+        """Restore a saved state, except what --valid-reset-stalled or --valid-reset-all reset."""
         self.restore(saved)
         if self._forgets_stalled:
             self.most_stalled = 0

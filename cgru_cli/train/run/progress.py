@@ -1,7 +1,7 @@
-"""The progress of a training run, and what is due at that point.
+"""The progress of a training run, and the frequencies and limits that depend on it.
 
-Every decision follows from two moments of progress and never from a separate counter, so that a
-resumed training does what an uninterrupted one would have done.
+Every decision compares the progress before and after an update, without separate counters, so that
+a resumed run decides the same as an uninterrupted run.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Count = Annotated[int, Meta(ge=0)]
 CostType = Literal["risk", "cross-entropy", "ce-mean-words", "perplexity"]
 
 NORM_WINDOW = 100  # updates over which gradient norms are averaged
-_EPOCH_DIGITS = 3  # decimals in the log of a logical epoch that is given without them (Marian's)
+_EPOCH_DIGITS = 3  # default decimals of a logical epoch in the log (Marian's)
 
 
 @dataclass(frozen=True)
 class Progress:
     """The amount of training done."""
 
-    epochs: Count = 0  # finished
+    epochs: Count = 0  # finished epochs
     updates: Count = 0
     batches: Count = 0  # taken from the current epoch
     sentences: Count = 0  # pairs of the current epoch
@@ -43,7 +43,7 @@ class Progress:
         return self.epochs + 1
 
     def update(self, *, batches: int, sentences: int, words: int, seconds: float) -> Self:
-        """Progress after one more update on this much of the current epoch."""
+        """Progress after another update, on these parts of the current epoch."""
         return dataclasses.replace(
             self,
             updates=self.updates + 1,
@@ -67,7 +67,7 @@ class Frequency:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `500`, `500u`, `2e`, `30m`, `10Mt`, `0`. Raises UsageError for anything else."""
+        """Parse `500`, `500u`, `2e`, `30m`, `10Mt`, `0`. Raises UsageError for anything else."""
         try:
             return cls(*kinds.frequency(text))
         except ValueError as error:
@@ -75,7 +75,7 @@ class Frequency:
 
     @classmethod
     def parse_all(cls, text: str) -> tuple[Self, ...]:
-        """Read several, separated by commas, such as Marian's `--after 10e,300ku`."""
+        """Parse several values between commas, such as Marian's `--after 10e,300ku`."""
         return tuple(cls.parse(part) for part in text.split(","))
 
     def __str__(self) -> str:
@@ -88,11 +88,11 @@ class Frequency:
         return done[self.unit]
 
     def counted(self, progress: Progress) -> float:
-        """The progress in this unit; the current epoch counts, as in Marian."""
+        """The progress in this unit, including the current epoch, as in Marian."""
         return progress.epoch if self.unit == "e" else self.of(progress)
 
     def due(self, before: Progress, now: Progress) -> bool:
-        """Whether progress passed a multiple after `before`, up to `now`."""
+        """Whether progress reached a multiple after `before`, up to `now`."""
         if not self.every:
             return False
         return self.of(now) // self.every > self.of(before) // self.every
@@ -103,20 +103,20 @@ class Frequency:
 
 
 def any_due(frequencies: Sequence[Frequency], before: Progress, now: Progress) -> bool:
-    """Whether progress passed a multiple of any of them after `before`, up to `now`."""
+    """Whether any of the frequencies is due after `before`, up to `now`."""
     return any(frequency.due(before, now) for frequency in frequencies)
 
 
 @dataclass(frozen=True)
 class LogicalEpoch:
-    """The length of an epoch, as Marian's --logical-epoch; digits: decimals in the log."""
+    """The length of an epoch, like Marian's --logical-epoch; digits: decimals in the log."""
 
     length: Frequency
     digits: int = 0
 
     @classmethod
     def parse(cls, values: Sequence[str]) -> LogicalEpoch:
-        """Read `2e`, `100ku 2`, or nothing for one pass through the text. Raises UsageError."""
+        """Parse `2e`, `100ku 2`, or nothing for one pass through the text. Raises UsageError."""
         if not values:
             return cls(Frequency(1, "e"))
         length, *digits = values
@@ -128,9 +128,9 @@ class LogicalEpoch:
         return cls(every, int(digits[0]) if digits else _EPOCH_DIGITS)
 
     def limit(self, limit: Frequency, *, exceeded: bool) -> Frequency:
-        """A limit in epochs, converted to the unit of their length; other limits unchanged.
+        """Convert a limit in epochs to the unit of the length; other limits are unchanged.
 
-        exceeded: whether updates and words have to exceed it, as in Marian.
+        exceeded: whether updates and words have to exceed the limit, as in Marian.
         """
         if limit.unit != "e":
             return limit
@@ -144,13 +144,13 @@ class LogicalEpoch:
 
 @dataclass(frozen=True)
 class End:
-    """The limits of a training run, any of which ends it; pairs: sentence pairs of an epoch."""
+    """The limits of a training run, any of which ends it; pairs: sentence pairs per epoch."""
 
     limits: Sequence[Frequency]  # above 0
     pairs: int
 
     def shown(self, progress: Progress) -> str:
-        """The share done of the nearest limit, `12.3% : ETA 1h02m`, or the part that is known."""
+        """The share done of the nearest limit, and the time left if known: `12.3% : ETA 1h02m`."""
         shares = []
         for limit in self.limits:
             done = limit.of(progress)
@@ -166,7 +166,7 @@ class End:
         return f"{share:.1%} : ETA {_duration(seconds_left)}"
 
     def minutes_over(self, seconds: float) -> bool:
-        """Whether a limit in minutes is reached after this many seconds of training."""
+        """Whether these seconds of training reach a limit in minutes."""
         now = Progress(seconds=seconds)
         return any(limit.unit == "m" and limit.reached(now) for limit in self.limits)
 
@@ -197,7 +197,7 @@ class Interval:
     def add(
         self, cost: float, norm: float, updates: int, *, words: int, sentences: int, seconds: float
     ) -> Self:
-        """Add update number `updates`; the norm is averaged as in Marian, if it is finite."""
+        """Add update number `updates`; a finite norm is averaged as in Marian."""
         weight = 2 / (min(NORM_WINDOW, updates) + 1)
         change = weight * (norm - self.norm) if math.isfinite(norm) else 0.0
         return type(self)(
@@ -210,11 +210,11 @@ class Interval:
         )
 
     def shown(self) -> Self:
-        """The interval after a line was logged: sums start again, the average continues."""
+        """The interval after a line was logged, with new sums and the same average."""
         return type(self)(norm=self.norm)
 
     def mean_cost(self, kind: CostType) -> float:
-        """The cost per sentence or word, or the perplexity; NaN if nothing was summed."""
+        """The cost per sentence or word, or the perplexity; NaN without any sums."""
         count = self.sentences if kind in ("cross-entropy", "risk") else self.words
         mean = self.cost / count if count else math.nan
         if kind != "perplexity":

@@ -1,4 +1,4 @@
-"""Reports of a training run: Marian's lines in the log, records, TensorBoard's files, pictures."""
+"""Reports of a training run: log lines as in Marian, records, TensorBoard's files, pictures."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class Reporter:
-    """Reports a training run in every way that its options ask for.
+    """Reports a training run in the ways that its options ask for.
 
-    board: TensorBoard's files; probe: measures gradients for the records; devices: how many share
-    a batch.
+    board: TensorBoard's files; probe: measures gradients for the records; devices: the number of
+    devices that share a batch.
     """
 
     def __init__(
@@ -41,18 +41,18 @@ class Reporter:
         self.end = End(self._plan.after, len(setup.corpus.of_epoch(0)))
         self._board, self._probe, self._devices = board, probe, devices
         self._compiled: set[tuple[int, int, int]] = set()  # shapes of batches
-        self._updates = 0  # at the last line
+        self._updates = 0  # progress at the last line
 
     def training(
         self, course: Course, rate: float, last_batch: Sequence[Share] | None = None
     ) -> None:
-        """Report the updates since the last line; rate: that of the next update."""
+        """Report the updates since the last line; rate: the learning rate of the next update."""
         progress, interval, kind = course.progress, course.interval, self._plan.cost_type
         self.line(course, rate)
         cost, values = interval.mean_cost(kind), {"words_per_second": interval.words_per_second}
         values |= {"gradient_norm": interval.norm, "learning_rate": rate}
         of_costs = {"cost_type": kind, "cost": cost, "seconds": interval.seconds}
-        if kind == "cross-entropy":  # which depends on the lengths of sentences
+        if kind == "cross-entropy":  # per sentence, so it depends on lengths
             of_costs["cost_per_word"] = interval.mean_cost("ce-mean-words")
         self.log.record("train", progress, **of_costs, **values)
         if self._board:
@@ -65,7 +65,7 @@ class Reporter:
         """Log the updates since the last line as Marian 1.12 does, without a record."""
         plan, progress, interval = self._plan, course.progress, course.interval
         if progress.updates == self._updates:
-            return  # the first line, which is early, was about these updates
+            return  # the early first line reported these updates
         self._updates = progress.updates
         labels = ""
         if plan.options.disp_label_counts:
@@ -83,7 +83,7 @@ class Reporter:
         self.log.line(line if as_marian else line + self._share_done(progress))
 
     def progress(self, course: Course) -> None:
-        """Draw a line on a terminal, which the next one overwrites."""
+        """Draw the progress line on a terminal; the next call overwrites it."""
         progress = course.progress
         self.log.draw(
             f"Ep. {progress.epoch} : Up. {progress.updates} : "
@@ -115,7 +115,7 @@ class Reporter:
         )
 
     def compiling(self, group: Sequence[Example]) -> None:
-        """Log new shapes of batches, which take a while to compile."""
+        """Log new shapes of batches, because compiling them takes a while."""
         for example in group:
             rows, source = example.batch.source_mask.shape
             rows //= self._devices
@@ -128,7 +128,7 @@ class Reporter:
                 )
 
     def end_of_epoch(self, progress: Progress, *, waited: float, seconds: float) -> None:
-        """Log the end of an epoch, before progress counts it.
+        """Log the end of an epoch; progress does not count the epoch yet.
 
         waited: seconds of the epoch spent waiting for data.
         """
@@ -149,7 +149,7 @@ class Reporter:
         validator.translated = []
 
     def validation(self, progress: Progress, value: float, record: Record) -> None:
-        """Report one metric; the record includes the value."""
+        """Report the value of a metric; the record already includes it."""
         outcome = "new best"
         if record.stalled:
             best = math.nan if record.best is None else record.best
@@ -172,7 +172,7 @@ class Reporter:
             self._board.write(progress.updates, {f"valid/{record.metric}": value})
 
     def validation_time(self, course: Course, seconds: float) -> None:
-        """Log the time of a validation, and the share of all validations in the training."""
+        """Log the time of a validation, and the share of all validations in the training time."""
         if self._plan.options.compat != "marian":
             share = course.validating / max(course.progress.seconds, 1e-9)
             limit = f" (limit {self._plan.valid_share:.0%})" if self._plan.valid_share else ""

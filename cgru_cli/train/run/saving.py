@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 class Saving:
     """Writes the state and the models of a run.
 
-    The arrays of the models are those of the step. identity: see `state.identity`. updates: number
-    of updates at the last save, 0 if there is none. writes: whether this is worker 0; the others
-    write nothing.
+    The models have the arrays of the step. identity: see `state.identity`. updates: number of
+    updates at the last save, 0 without one. writes: whether this is worker 0; other workers write
+    nothing.
     """
 
     def __init__(
@@ -46,14 +46,14 @@ class Saving:
         self._marian_files: Sequence[str] = ()
         options, model = setup.plan.options, setup.model
         self._to = "npz"
-        if options.compat == "marian":  # amun's file too, if amun can read the model
+        if options.compat == "marian":  # also amun's file, if amun can read the model
             amun = options.type in ("amun", "nematus")
             self._marian_files = (".decoder.yml", ".amun.yml") if amun else (".decoder.yml",)
             to = f"marian-{options.type.replace('lm', 's2s')}"
             if to in MARIAN and not cannot_hold(model.structure, to) and model.one_direction:
                 self._to = to
                 model.origin = {"transposed": [r.name for r in model.parameters() if r.transposed]}
-        self._says = bool(self._marian_files)  # whether the log names the files, as Marian's does
+        self._says = bool(self._marian_files)  # whether the log names the files, as in Marian
 
     def save(
         self,
@@ -65,21 +65,20 @@ class Saving:
     ) -> bool:
         """Save the state, then the model of the same update; returns whether the model is usable.
 
-        A model that has not trained yet, or whose cost is not finite, is not saved. last_batch:
-        None if this process has not trained yet. keep: how many models of earlier updates to keep,
-        this one included; 0 leaves them alone. again: whether this update was saved before, so that
-        the log does not say it again.
+        Does not save a model that is not trained yet, or whose cost is not finite. last_batch: None
+        if this process has not trained yet. keep: the number of models of different updates to
+        keep, including this one; 0: all. again: whether this update was saved and logged before.
         """
         updates = course.progress.updates
         if not updates:
             return False
         if not self._writes:
-            return True  # worker 0 ends all workers if it is not
+            return True  # worker 0 ends all workers if the model is unusable
         if not self._is_finite(last_batch):
             self._log.line(f"Not saved: the cost after update {updates} is not finite")
             return False
         self._says = bool(self._marian_files) and not again
-        if keep:  # before the state: if the process is killed in between it is written again
+        if keep:  # before the state, so that a run killed in between writes it again
             self.write(self.folder.kept(updates))
         saved = SavedRun(
             identity=dict(self._identity),
@@ -94,7 +93,7 @@ class Saving:
         return True
 
     def resume(self, course: Course, patience: Patience, keep: int = 0) -> None:
-        """Rewrite the files that follow the state in a save, which a kill may have prevented.
+        """Write the files that follow the state in a save again, in case a kill prevented it.
 
         A run that Marian saved has no state yet.
         """
@@ -123,7 +122,7 @@ class Saving:
             self.folder.thin(keep)
 
     def write(self, path: Path) -> None:
-        """Write the current model, and all files that it needs."""
+        """Write the current model and all files that it needs."""
         if not self._writes:
             return
         if self._says and path != self.folder.dev:
@@ -145,7 +144,7 @@ class Saving:
         )
 
     def give_up(self, course: Course, why: str | None = None) -> NoReturn:
-        """Raise CgruError because costs are not finite any more, or for another reason."""
+        """Raise CgruError because costs are no longer finite, or for another reason."""
         kept = f"kept as it was after update {self.updates}" if self.updates else "not written"
         count = course.nan_in_a_row
         what = f"{count} updates in a row were" if count else "the cost after the last update is"
@@ -159,13 +158,13 @@ class Saving:
     def _is_finite(self, last_batch: Sequence[Share] | None) -> bool:
         """Whether cost and gradient of the last training batch are finite.
 
-        They are computed again, because the update itself measured them with the previous weights.
+        Computes them again, because the update measured them with the previous weights.
         """
         if last_batch is None:
-            return self.updates > 0  # the weights are those of the last save, if there is one
+            return self.updates > 0  # the weights are unchanged since the last save, if any
         import tensorflow as tf
 
-        scaled = self._step.loss_scale.dynamic  # a scaled gradient may well be infinite
+        scaled = self._step.loss_scale.dynamic  # a scaled gradient may be infinite
         for cost, gradients in self._step.gradients(last_batch):
             norm = 0.0 if scaled else float(tf.linalg.global_norm(gradients))
             if not (math.isfinite(float(cost)) and math.isfinite(norm)):

@@ -1,4 +1,4 @@
-"""The state of a run besides its weights: progress, settings that may not change, and resuming."""
+"""The state of a run except its weights: progress, settings that may not change, and resuming."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ...optimization.step import TrainingStep
     from .marian import MarianRun
 
-# The names in `identity` that determine only the batches.
+# The names in `identity` that only determine the batches.
 _OF_THE_TEXT = """
     training text, alignments, weights, number of devices, --workspace, --seed, --mini-batch,
     --mini-batch-words, --mini-batch-fit, --maxi-batch, --maxi-batch-sort, --no-shuffle,
@@ -38,20 +38,20 @@ class Course:
     """The progress of a training run."""
 
     progress: Progress = field(default_factory=Progress)
-    checked: Progress = field(default_factory=Progress)  # validated and saved up to here
+    checked: Progress = field(default_factory=Progress)  # at the last check for what is due
     interval: Interval = field(default_factory=Interval)
-    nan_in_a_row: int = 0  # updates that were skipped
+    nan_in_a_row: int = 0  # skipped updates
     # progress, in its unit, at which the last warm-up began
     warmup_from: float = field(default=0.0, metadata=LATER)
     validating: float = field(default=0.0, metadata=LATER)  # seconds of all validations
-    # seconds of training after which the next validation stays within its share
+    # seconds of training from which the next validation stays within its share
     valid_from: float = field(default=0.0, metadata=LATER)
     averages: CostAverages = field(default_factory=CostAverages, metadata=LATER)
 
     def validated(self, seconds: float, share: float) -> Progress:
         """The progress after a validation that took this many seconds.
 
-        share: the fraction of the time that validation may take (0: any); delays the next one.
+        share: the maximum share of the time (0: any); delays the next validation.
         """
         self.progress = replace(self.progress, seconds=self.progress.seconds + seconds)
         self.validating += seconds
@@ -60,7 +60,7 @@ class Course:
         return self.progress
 
     def diverges(self, cost: float, limits: Sequence[float]) -> str | None:
-        """Why the training diverges, by --throw-on-divergence; cost: that of the last update."""
+        """The message if training diverges (--throw-on-divergence); cost: of the last update."""
         updates = self.progress.updates
         why = self.averages.divergence(updates, limits) if limits else None
         if limits:
@@ -70,7 +70,7 @@ class Course:
     def has_recorded(self, record: Mapping[str, Any]) -> bool:
         """Whether a record of the last update (see `TrainingLog`) was written before the save.
 
-        A run that resumes from the save writes the others again.
+        A resumed run writes the other records again.
         """
         kind, epoch = record.get("type"), record.get("epoch", 0)
         if kind == "valid":
@@ -99,10 +99,10 @@ def identity(
     corpus: Corpus,
     devices: int = 1,
 ) -> dict[str, Any]:
-    """Everything that must be the same for a training run to resume, by its name in messages.
+    """The values that must not change if a training run is to resume, by their names in messages.
 
-    fixed_options: see `plan.fixed_options`; devices: how many train together, which matters only if
-    the memory of each determines the batches.
+    fixed_options: see `plan.fixed_options`; devices: their number, which matters only if the memory
+    of a device determines the batches.
     """
     same = dict(fixed_options)
     if "--workspace" in same:
@@ -119,7 +119,7 @@ def identity(
 
 
 def check_same(before: Mapping[str, Any], now: Mapping[str, Any], path: str) -> None:
-    """Refuse to resume with another model or other data. Raises CgruError, naming what differs."""
+    """Raises CgruError, naming the differences, if model or data differ from before."""
 
     def shown(value: Any) -> str:
         text = str(value)
@@ -148,12 +148,12 @@ def resume(
     make_step: Callable[[bool], TrainingStep],
     of_marian: MarianRun | None = None,
 ) -> tuple[TrainingStep, Course]:
-    """The step and the course exactly as saved; new ones if there is no save.
+    """The step and the course exactly as saved, or new ones without a save.
 
-    Worker 0 reads the save and sends it to the others. patience: resumes too, except for what it
-    resets. With --jit auto the step is compiled as it was before, or if is_faster_compiled().
-    of_marian: a run of Marian to continue instead. Raises CgruError for a state that is damaged or
-    belongs to another run.
+    Worker 0 reads the save and sends it to the others. patience: resumes too, except what it
+    resets. With --jit auto, the step is compiled if it was before or, in a new run, if
+    is_faster_compiled(). of_marian: a run of Marian to continue instead. Raises CgruError for a
+    state that is damaged or belongs to another run.
     """
     path, first, jit = str(folder.state), replicas.is_first, _JIT[options.jit]
     arrays, values = replicas.run_in_all(lambda: folder.load() if first else None) or ({}, {})
@@ -169,7 +169,7 @@ def resume(
         changing += [VALIDATION_TEXT] * options.valid_reset_all
         compared = {n: value for n, value in identity.items() if n not in changing}
         check_same(saved.identity, compared, path)
-        if VALIDATION_TEXT in saved.identity:  # also after a run without validation
+        if VALIDATION_TEXT in saved.identity:  # keep it even if this run does not validate
             identity.setdefault(VALIDATION_TEXT, saved.identity[VALIDATION_TEXT])
         return saved
 
