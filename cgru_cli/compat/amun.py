@@ -33,14 +33,14 @@ TRANSLATE = (
     row("--dump-config", switched("dump_config", "full")),
     *no_effect("""
         --gpu-threads N = 1, --fpga-threads N = 0, --fpga-devices N... = 0:
-        --device chooses; a GPU if there is one, else the CPU
+        --device selects the device; by default a GPU if there is one, else the CPU
         --tensor-cores X = false, --use-fused-softmax X = true:
         TensorFlow chooses how to multiply matrices
         --mini-batch-words N = 0: --workspace limits the memory of batches
         --log-progress X = info, --log-info X = info: all messages are always shown"""),
     *refused("""
         --show-weights: cgru does not print weights
-        --wipo: WIPO's layout of n-best lists is not known
+        --wipo: the layout of WIPO's n-best lists is unknown
         -f --softmax-filter X...:
         use --shortlist of cgru translate, without --compat amun, to restrict the words"""),
 )
@@ -53,7 +53,7 @@ def settle(o: Fields) -> None:
     if o.take("maxi_batch_sentences") is not None:
         o.values["maxi_batch"] = str(max(1, math.ceil(sentences / max(o.number("mini_batch"), 1))))
     no_debpe = o.take("no_debpe")
-    if codes := o.take("bpe_codes"):  # the source's first; the output's sub-words are joined
+    if codes := o.take("bpe_codes"):  # of the source, then of the output
         o.values["bpe"] = codes[0]
         o.values.setdefault("join_bpe", not no_debpe)
     if path := o.take("load_weights"):

@@ -1,4 +1,4 @@
-"""Configuration files of Marian and amun, understood by the tables of their options."""
+"""Read configuration files of Marian and amun, by the tables of their options."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .fields import Fields, Given
 from .row import Takes, as_typed
 from .tables import Table, own, table
 
-# Keys that Marian writes into its files, other than command-line options.
+# Keys in Marian's files that are not command-line options.
 _OF_THE_FILE = ("version", "relative-paths", "interpolate-env-vars", "config", "dump-config")
-# Options that affect only speed; the programs' values would slow cgru's decoder down.
+# Options that only affect speed; the programs' values would slow down cgru's decoder.
 OF_SPEED = ("mini-batch", "maxi-batch", "mini-batch-words", "maxi-batch-sort", "workspace")
 _AMUN_KEYS = ("scorers", "source-vocab", "target-vocab")
-_OF_TRAINER = {"version", "cost-type", "valid-metrics"}  # with every other option
+_OF_TRAINER = {"version", "cost-type", "valid-metrics"}  # in files of Marian's trainer
 
 
 def read(
@@ -31,14 +31,14 @@ def read(
 ) -> Fields:
     """The options of configuration files; later files override earlier ones.
 
-    program: named by --compat; without it, a file that Marian's trainer wrote implies "marian";
+    program: from --compat; without it, a file written by Marian's trainer implies "marian";
     options: the dataclass of the command's options; relative: whether paths are relative to each
     file's folder even if the file does not say so. Raises CgruError, naming file and key, for
     invalid content.
     """
     files = Fields(program=program)
     for file in loaded:
-        dumped = "compat" in file.values  # by --dump-config, unless there are keys of a program
+        dumped = "compat" in file.values  # by --dump-config, unless a program's keys are present
         of_marian = files.program in (None, "marian", "amun")
         by_table = files.program is not None and not dumped
         by_table = by_table or config_file.is_foreign(file, options)
@@ -52,7 +52,7 @@ def read(
 def _by_table(
     file: ConfigFile, command: str, program: str | None, options: type, *, relative: bool
 ) -> Fields:
-    """The options of a file of Marian or amun, which may also have options of cgru."""
+    """The options in a file of Marian or amun, which may also contain options of cgru."""
     path, values = file
     if command != "train":
         values = {key: value for key, value in values.items() if key not in OF_SPEED}
@@ -77,7 +77,7 @@ def _given(
     if "scorers" in values:
         values = _of_amun(dict(values), path)
     relative = relative or config_file.is_true(values.get("relative-paths"))
-    of_marian = "version" in values  # a file that it wrote, with every option of that version
+    of_marian = "version" in values  # written by Marian, with every option of that version
     if values.get("config") and not of_marian:
         raise CgruError(f"{path}: config: this file cannot name another; name both with --config")
     for key, value in values.items():
@@ -109,7 +109,7 @@ def _given(
 
 
 def _of_amun(values: dict[str, Any], path: str) -> dict[str, Any]:
-    """amun's models and their weights, both given by name."""
+    """amun's models and their weights, both by name."""
     scorers, weights = values.pop("scorers"), values.pop("weights", None)
     if not isinstance(scorers, Mapping) or not all(
         isinstance(one, Mapping) and isinstance(one.get("path"), str) for one in scorers.values()

@@ -1,6 +1,6 @@
 """The options of DL4MT's `translate.py` and `rescore_with_lm.py`, and the defaults of `nmt.train`.
 
-`train_nmt.py` has no command line: a script hands keyword arguments to `nmt.train`. Its names are
+`train_nmt.py` has no command line: a script passes keyword arguments to `nmt.train`. The names are
 Nematus', so `cgru train --compat dl4mt` takes Nematus' options with DL4MT's defaults (session 2).
 """
 
@@ -22,7 +22,7 @@ TRANSLATE = (
 )
 
 # Arguments of rescore_with_lm.py (session 3): a language model, its options and vocabulary, the
-# vocabulary of the translations, the list that translate.py -b wrote, and the output file for the
+# vocabulary of the translations, a list written by translate.py -b, and the output file for the
 # best translation of each sentence.
 RESCORE_ARGUMENTS = "model model_options lm_vocabulary tm_vocabulary n_best output".split()
 RESCORE = (

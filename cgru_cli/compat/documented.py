@@ -1,4 +1,4 @@
-"""Describes every option of a program and its meaning in cgru, for help and documentation."""
+"""Describe every option of a program and its meaning in cgru, for help and documentation."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .tables import table
 from .translation import default_of
 
 _MANY = re.compile("^(--(?:transformer|bert|comet)-).+")  # options that are shown as one
-_COMPARED = "compared with the model, which it describes"
+_COMPARED = "describes the model, and is compared with it"
 
 
 class Documented(NamedTuple):
     """One option of a program and its counterpart in cgru.
 
-    kind says why an option has no counterpart: it has no effect or is refused (remark gives the
+    kind: why an option has no counterpart: it has no effect or is refused (remark gives the
     reason), or it is compared with the model.
     """
 
@@ -30,7 +30,7 @@ class Documented(NamedTuple):
     remark: str = ""
 
 
-# Fields that `settle` functions of tables replace, with the options of cgru and a remark.
+# Fields that the tables' `settle` functions replace, with the options of cgru and a remark.
 _REPLACED = {
     "adam_beta1": ("--optimizer-params", ""),
     "adam_beta2": ("--optimizer-params", ""),

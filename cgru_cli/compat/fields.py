@@ -1,4 +1,4 @@
-"""The values that a program's options set, during their translation into options of cgru."""
+"""The values set by a program's options, while they are translated into options of cgru."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class Given(NamedTuple):
     row: Row
     origin: str  # as typed, or file and key
     values: list[str]
-    appends: bool = False  # whether values are added to those given before
+    appends: bool = False  # whether the values are added to earlier values
 
 
 @dataclass
 class Fields(Settings):
     """Option values by field, as typed; a `settle` function replaces fields that cgru lacks.
 
-    program: named by --compat, or the program that wrote a configuration file; checked: properties
-    of the model to compare, by Marian's names; written: the options' values as typed, by the
+    program: from --compat, or the program that wrote a configuration file; checked: properties to
+    compare with the model, by Marian's names; written: the options' values as typed, by the
     program's names.
     """
 
@@ -40,7 +40,7 @@ class Fields(Settings):
     written: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def add(self, options: Iterable[Given], theirs: Table, *, from_file: bool = False) -> None:
-        """Add options. Raises UsageError (CgruError for a file) for one that cannot be honoured."""
+        """Add options. Raises UsageError (CgruError for a file) for unsupported options."""
         error, bad = (CgruError, CgruError) if from_file else (UsageError, BadValue)
         aliased: list[Given] = []
         for one in options:
@@ -104,21 +104,21 @@ class Fields(Settings):
             self.written |= later.written
 
     def take(self, name: str) -> Any:
-        """Remove a field and return its value; None if it has none."""
+        """Remove a field and return its value, None without a value."""
         return self.values.pop(name, None)
 
     def number(self, name: str) -> float:
-        """A field's last number; 0 if it has none. Raises as `numbers` does."""
+        """A field's last number, 0 without numbers. Raises UsageError like `numbers`."""
         return (self.numbers(name) or (0.0,))[-1]
 
     def whole(self, name: str) -> int:
-        """Remove a field and return its value as an integer; 0 if it has none."""
+        """Remove a field and return its value as an integer, 0 without a value."""
         number = int(self.number(name))
         self.take(name)
         return number
 
     def numbers(self, name: str) -> tuple[float, ...]:
-        """The numbers of a field, () if it has none. Raises UsageError for other values."""
+        """The numbers of a field, () without values. Raises UsageError for other values."""
         value = self.values.get(name, ())
         numbers = []
         for given in value if isinstance(value, (list, tuple)) else (value,):
@@ -141,7 +141,7 @@ class Fields(Settings):
         self.notes.append((origin, reason))
 
     def replace(self, name: str, value: Any, *, by: str) -> None:
-        """Set a field in place of another one, `by`, which is removed; its origin stays."""
+        """Set a field instead of the field `by`, which is removed but passes on its origin."""
         self.take(by)
         self.values[name] = value
         if by in self.origins:

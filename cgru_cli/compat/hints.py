@@ -1,4 +1,4 @@
-"""Advice on options of other programs in a command line that does not name the program."""
+"""Suggest corrections for options of other programs in a command line without --compat."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ OWNERS = {
 def advice(message: str, unknown: str, command: str, words: Sequence[str], options: type) -> str:
     """An error message with a correction of the command line, or the program to name with --compat.
 
-    message: the error when the line is read as cgru's; unknown: the option that cgru lacks, "" if
-    there is none.
+    message: the error if the line is cgru's; unknown: the option that cgru lacks, "" if there is
+    none.
     """
     if here := named_here(unknown, command, words):
         return here
@@ -108,7 +108,7 @@ def _means_another(row: Row, values: tuple[str, ...], field: str) -> bool:
 
 
 def _instead(theirs: Table, row: Row, typed: str, words: Sequence[str], options: type) -> str:
-    """The option of cgru to write, `write --after 100u, or `."""
+    """The option of cgru to use instead, as `write --after 100u, or `."""
     given = _values(row, typed, words)
     try:
         meant = row.understand(given)

@@ -1,4 +1,4 @@
-"""Marian's options that all its programs share: general options, and those of the model.
+"""The options that all of Marian's programs share: general options, and options of the model.
 
 Names, values and defaults follow version 1.12 (`marian --help`, `marian-decoder --help`,
 `marian-scorer --help`) and earlier versions.
@@ -13,12 +13,12 @@ from .rows import negated, no_effect, one_of, refused, row, rows
 
 TRANSFORMER = "a recurrent model has no transformer layers"
 STREAMS = "an input has one sequence of words per line"
-DEVICES = "--device chooses; a GPU if there is one, else the CPU"
+DEVICES = "--device selects the device; by default a GPU if there is one, else the CPU"
 QUIET_LEVELS = ("warn", "err", "error", "critical", "off")
 
 
 def log_level(values: tuple[str, ...]) -> Values | NoEffect:
-    """Marian's levels above `info` act like --quiet."""
+    """Treat Marian's levels above `info` like --quiet."""
     if values[-1] in QUIET_LEVELS:
         return {"quiet": True}
     return NoEffect("all messages are always shown")
@@ -34,7 +34,7 @@ GENERAL = (
         --check-nan: costs and gradients are always checked"""),
 )
 
-# Marian's model types, then cgru's, which are accepted too.
+# Marian's model types, then cgru's own.
 TYPES = {name: name for name in "amun nematus s2s lm cgru rnnsearch encdec seq2seq".split()}
 CELLS = {name: name for name in "gru lstm tanh relu sru ssru".split()} | {"gru-nematus": "gru"}
 ENCODERS = {name: name for name in "bidirectional bi-unidirectional alternating".split()}
@@ -53,7 +53,7 @@ BEST_DEEP = Alias("""
     --clip-norm 0, --exponential-smoothing 1e-4, --mini-batch-fit, --mini-batch 1000,
     --maxi-batch 1000, --sync-sgd, --cost-type ce-mean-words""")
 
-# Options that describe the model: in training its structure, otherwise compared with the model.
+# Options that describe the model: they define it in training, and are otherwise compared with it.
 STRUCTURE = (
     row("--type X = amun", one_of("type", TYPES, "cgru has no such recurrent model")),
     row(
@@ -124,7 +124,7 @@ OTHER_MODELS = (
 
 
 def device(values: tuple[str, ...]) -> Values | NoEffect:
-    """The first of Marian's GPU numbers, for a command that uses one device."""
+    """The first of Marian's GPU numbers, because cgru's command uses one device."""
     if len(values) > 1 or values[-1] == "all":
         return NoEffect("only one device is used")
     if values[-1] == "0":
@@ -133,7 +133,7 @@ def device(values: tuple[str, ...]) -> Values | NoEffect:
 
 
 def cpu_threads(values: tuple[str, ...]) -> Values | NoEffect:
-    """The number of threads, which Marian runs in parallel; 0 stands for a GPU."""
+    """The number of parallel threads; 0 stands for a GPU."""
     return {"cpu_threads": values[-1]} if values[-1] != "0" else NoEffect(DEVICES)
 
 

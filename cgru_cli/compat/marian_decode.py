@@ -10,7 +10,7 @@ from .rows import always, computed, counts_eos, no_effect, refused, row, rows, s
 
 QUANTISED = "use --precision int8, which quantises a float32 model at the start"
 TYPES = "products are float32, bfloat16 or int8, as --precision says"
-UNCUT = str(10**6)  # in words; longer than any line
+UNCUT = str(10**6)  # words; longer than any line
 
 
 def _half(values: tuple[str, ...]) -> Values | Refused:
@@ -26,7 +26,7 @@ def _gemm(values: tuple[str, ...]) -> Values | Refused:
 
 
 def _summary(value: str) -> str:
-    """Marian computes ce-rescore as cross-entropy."""
+    """Replace ce-rescore, which Marian computes as cross-entropy."""
     return value.replace("ce-rescore", "cross-entropy")
 
 
@@ -34,7 +34,7 @@ def _sampling(values: tuple[str, ...]) -> Values:
     """Kind, number and temperature of sampling, with Marian's defaults for the number."""
     kind, *numbers = values
     default = {"topk": "10", "nucleus": "0.9", "epsilon": "0.02"}.get(kind)
-    if kind in ("0", "1"):  # earlier versions have a switch
+    if kind in ("0", "1"):  # a switch in earlier versions
         return {"output_sampling": "full"} if kind == "1" else {}
     return {"output_sampling": " ".join([kind, *(numbers or filter(None, [default]))])}
 
@@ -55,7 +55,8 @@ _COMMON = (
     *OTHER_MODELS,
     *no_effect("""
         --data-threads N = 8: one thread reads in advance
-        --num-devices N = 0 (earlier): --device chooses; a GPU if there is one, else the CPU
+        --num-devices N = 0 (earlier):
+        --device selects the device; by default a GPU if there is one, else the CPU
         --mini-batch-words N = 0: --workspace limits the memory of batches
         --clip-gemm X = 0 (earlier): cgru does not clip products
         --use-legacy-batching (earlier): TensorFlow chooses how to multiply matrices"""),
@@ -114,7 +115,7 @@ def settle_decoder(o: Fields) -> None:
     fields = o.whole("tsv_fields")
     if fields not in (0, 2 if o.values.get("force_decode") else 1):
         raise UsageError(
-            f"--tsv-fields {fields}: a line has the source alone or, with --force-decode, the "
+            f"--tsv-fields {fields}: a line has only the source or, with --force-decode, the "
             "beginning of its translation after a tab"
         )
     inputs = o.values.get("input", ())
@@ -126,7 +127,7 @@ def settle_decoder(o: Fields) -> None:
 
 
 def settle_length(o: Fields) -> None:
-    """Drop --max-length without --max-length-crop, as Marian cuts lines only with both."""
+    """Drop --max-length without --max-length-crop, because Marian cuts lines only with both."""
     if o.take("max_length_crop") or o.program is None:
         if o.program and "max_length" not in o.given:
             o.values["max_length"] = "999"
@@ -136,7 +137,7 @@ def settle_length(o: Fields) -> None:
 
 
 def settle_workspace(o: Fields) -> None:
-    """Drop a negative workspace, which means all memory except that much."""
+    """Drop a negative workspace, which stands for all memory except that amount."""
     if o.program and str(o.values.get("workspace", "")).startswith("-"):
         o.take("workspace")
         o.note("--workspace", "memory is allocated as needed")

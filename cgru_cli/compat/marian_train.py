@@ -14,7 +14,7 @@ from .row import Alias, NoEffect, Option, Refused, Values
 from .rows import always, computed, counts_eos, negated, no_effect, refused, row, rows, switched
 
 COSTS = ("ce-sum", "ce-mean", "cross-entropy", "ce-mean-words", "perplexity")
-EVERY = 10**9  # earlier models
+EVERY = 10**9  # number of earlier models to keep
 
 
 def _cost(values: tuple[str, ...]) -> Values | NoEffect | Refused:
@@ -26,7 +26,7 @@ def _cost(values: tuple[str, ...]) -> Values | NoEffect | Refused:
 
 
 def _divergence(values: tuple[str, ...]) -> Values:
-    """Two windows and a number of deviations, which may be written as in C++."""
+    """Two windows and a number of deviations, possibly written as in C++."""
     return {"throw_on_divergence": tuple(value.removesuffix("f") for value in values)}
 
 
@@ -38,7 +38,7 @@ def _inverse_sqrt(values: tuple[str, ...]) -> Values | Refused:
 
 
 def _shuffle(values: tuple[str, ...]) -> Values | Refused:
-    """The meaning of --shuffle: shuffle pairs and batches, batches only, or nothing."""
+    """Translate --shuffle: shuffle pairs and batches, only batches, or nothing."""
     if values[-1] not in ("data", "batches", "none"):
         return Refused(f"{values[-1]}: data, batches or none is expected")
     batches = {"shuffle_batches": True} if values[-1] == "batches" else {}
@@ -46,7 +46,7 @@ def _shuffle(values: tuple[str, ...]) -> Values | Refused:
 
 
 def _devices(values: tuple[str, ...]) -> Values | NoEffect:
-    """GPU numbers; () for Marian's default, the first GPU only, where training runs anyway."""
+    """GPU numbers; () for Marian's default, only the first GPU, to keep cgru's default."""
     if values == ("all",):
         return NoEffect("all GPUs train together unless --device names one")
     return {"devices": values} if len(values) > 1 or values[0] != "0" else {}
@@ -187,7 +187,7 @@ def settle(o: Fields) -> None:
     """
     average, decay = o.take("moving_average"), o.number("moving_decay") or 0.999
     o.take("moving_decay")
-    if average:  # before version 1.2, whose factor multiplies the earlier averages
+    if average:  # before version 1.2, where the factor multiplies the earlier averages
         o.values["exponential_smoothing"] = f"{1 - decay:.12g}"
     if o.values.get("optimizer") == "adagrad" and o.values.get("optimizer_params") and o.program:
         o.values["optimizer_params"] = ("0", o.values["optimizer_params"][0])  # epsilon alone
@@ -195,11 +195,11 @@ def settle(o: Fields) -> None:
         o.values["lr_words_ref"] = words
     _segmentations(o)
     settle_training(o)
-    if o.program is None:  # a file has some of Marian's options, without its defaults
+    if o.program is None:  # a file with some of Marian's options, without its defaults
         return
     _batches(o)
     if o.values.get("tsv") and not o.values.get("train_sets"):
-        o.values["train_sets"] = ("stdin",)  # which is read once
+        o.values["train_sets"] = ("stdin",)  # --tsv alone reads standard input
         o.given.add("train_sets")
     if o.values.get("train_sets") in (("stdin",), ("-",)):
         o.values["after_epochs"] = "1"
@@ -228,7 +228,7 @@ def settle_training(o: Fields) -> None:
         name = f"{path}-{{U}}" if tensorflow else f"{path.removesuffix('.npz')}.iter{{U}}.npz"
         o.values.setdefault("keep_as", name)
     if not o.values.get("valid_sets"):
-        o.drop_default("valid_metrics")  # nothing is validated
+        o.drop_default("valid_metrics")  # there is no validation text
     if o.values.get("pretrained_model") or o.values.get("prior_model"):
         for name, (flag, _) in statements(ModelOptions).items():
             if flag.group in ("Model", "Initialisation"):
@@ -249,7 +249,7 @@ def _batches(o: Fields) -> None:
         if "optimizer_delay" in o.given:
             o.note("--optimizer-delay", "--mini-batch is the size of an update, as in Marian 1.12")
         o.take("optimizer_delay")
-    elif delay > 0:  # the number of parts of an update, and the memory of each part
+    elif delay > 0:  # the number of parts of an update, each with its own memory
         parts = math.ceil(delay)
         o.values["optimizer_delay"] = str(parts)
         if parts != delay:
@@ -257,7 +257,7 @@ def _batches(o: Fields) -> None:
 
 
 def _vocabularies(o: Fields) -> None:
-    """Set the vocabulary sizes: missing ones are 0, and a file named twice has one size."""
+    """Set the vocabulary sizes: 0 for missing sizes, and one size for a file named twice."""
     files, numbers = o.values.get("vocabularies", ()), o.numbers("dim_vocabs")
     if not any(numbers):
         o.drop_default("dim_vocabs")

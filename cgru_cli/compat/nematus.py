@@ -1,8 +1,8 @@
 """Nematus' options, for both the Theano version (0.1 to 0.5) and the TensorFlow version.
 
 Scripts for both call the same programs (`nmt.py` or `train.py`, `translate.py`, `score.py`,
-`rescore.py`), so each table knows the options of both. Where their defaults differ, Theano's and
-TensorFlow's are separated by a bar.
+`rescore.py`), so each table has the options of both. If the defaults differ, a bar separates
+Theano's from TensorFlow's.
 """
 
 from __future__ import annotations
@@ -162,20 +162,20 @@ TRAIN = (
         --transformer_dropout_relu P = 0.1, --transformer_dropout_attn P = 0.1,
         --transformer_drophead P = 0: a recurrent model has no transformer layers"""),
 )
-# Fixed settings of the trainer, which its options cannot change.
+# Settings of the trainer that its options cannot change.
 DEFAULTS = {
     "init": "nematus",
     "valid_metrics": ("cross-entropy",),
     "normalize": "0",
     "cost_type": "ce-mean",
-    "no_reload": True,  # unless --reload resumes the earlier training
+    "no_reload": True,  # unless --reload resumes an earlier run
 }
 
 _EXTERNAL = row("--external_validation_script FILE")
 
 
 def of_version(both: Iterable[Row], *, theano: bool) -> list[Row]:
-    """The rows of both versions, with the defaults of one."""
+    """The rows of both versions, with the defaults of one version."""
     chosen = []
     for one in both:
         text = " ".join(one.default)
@@ -198,7 +198,7 @@ def settle_training_of_theano(o: Fields) -> None:
                 o.note(f"--{rate}", "there is no dropout without --use_dropout")
             o.take(rate)
     name = o.values.get("optimizer")
-    if name in ("adadelta", "rmsprop"):  # they ignore the learning rate
+    if name in ("adadelta", "rmsprop"):  # which ignore the learning rate
         if "learn_rate" in o.given:
             o.note("--lrate", f"{name} of Nematus and DL4MT has a rate of its own")
         rms = ("0.95", "0.9", "1e-4", "1")  # rho, momentum, epsilon, centred
@@ -208,7 +208,7 @@ def settle_training_of_theano(o: Fields) -> None:
 
 
 def settle_training_of_tensorflow(o: Fields) -> None:
-    """Replace options that cgru's trainer lacks; the last version has no switch for dropout."""
+    """Replace options that cgru's trainer lacks; Nematus-TF has no switch for dropout."""
     if o.take("use_dropout"):
         for name in ("dropout_embedding", "dropout_hidden"):
             if name not in o.given:
@@ -245,7 +245,7 @@ def _settle_both(o: Fields) -> None:
 
 
 def _files_of_each_side(o: Fields, name: str, source: str, target: str) -> None:
-    """Join the source and target files, which may also be named together."""
+    """Join the source and target files, unless one option names both."""
     sides = {side: o.values[side] for side in (source, target) if o.values.get(side)}
     if not sides:
         return
@@ -270,7 +270,7 @@ def _vocabularies(o: Fields) -> None:
         numbers = [target]
     else:
         count = max(len(o.values.get("vocabularies", ())) - 1, 1)
-        of_others = sources[-1:] if o.program != "nematus-tf" else []  # Theano has one limit
+        of_others = sources[-1:] if o.program != "nematus-tf" else []  # one limit in Theano
         numbers = [*sources, *(of_others or [0]) * (count - len(sources)), target]
     sizes = [max(int(number), 0) for number in numbers]
     if any(sizes):

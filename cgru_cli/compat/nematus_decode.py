@@ -27,7 +27,7 @@ TRANSLATE = (
     *no_effect("""
         -v --verbose: warnings are always shown
         -p --num_processes N = 1: one process uses all processors
-        -dl --device-list X...: --device chooses"""),
+        -dl --device-list X...: --device selects the device"""),
     *refused("-sg --search_graph X: search graphs are not written"),
 )
 SCORE = (
@@ -57,7 +57,7 @@ def settle_translation_of_tensorflow(o: Fields) -> None:
 
 
 def settle_models(o: Fields) -> None:
-    """Find models that cgru trained under the names that Nematus-TF would give them."""
+    """Find models trained by cgru under the names that Nematus-TF would have used."""
     models = o.values.get("model") or ()
     models = (models,) if isinstance(models, str) else models
     o.values["model"] = tuple(_as_saved_here(model) for model in models)

@@ -1,7 +1,7 @@
-"""`cgru old-programs`: files named like the programs of Marian, Nematus and DL4MT, which run cgru.
+"""`cgru old-programs`: write files that have the names of old programs and run cgru.
 
-`programs/` has the list of programs and their texts. The Python programs run under Python 2 and 3,
-and start the Python interpreter that has `cgru`.
+`programs/` has the list of programs of Marian, Nematus and DL4MT, and their texts. The Python
+programs run under Python 2 and 3, and start the Python interpreter that has `cgru`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..system.terminal import tell
 INTERPRETER = (sys.executable, "-P", "-m", "cgru_cli")
 
 _MARK = "written by `cgru old-programs`"
-_LONGEST_SHEBANG = 120  # the longest first line that every kernel reads
+_LONGEST_SHEBANG = 120  # the longest first line that all kernels read
 _TEMPLATES = Path(__file__).with_name("programs")
 _TRAINERS = ("nmt.py", "lm.py")
 _PACKAGES = ("nematus", "nematus-tf/nematus")  # as in `from nematus.nmt import train`
@@ -35,7 +35,7 @@ def programs() -> dict[str, list[str]]:
 
 
 def run(folder: str, options: OldProgramsOptions) -> None:
-    """Write all programs below the folder, and create it if needed.
+    """Write all programs below the folder, creating it if needed.
 
     Raises CgruError before writing anything if another file is in the way, and for files and
     folders that cannot be written.
@@ -91,4 +91,4 @@ def _write(path: Path, text: str, *, executable: bool) -> None:
         file.write(text.encode("utf-8"))
     if executable:
         mode = path.stat().st_mode
-        path.chmod(mode | (mode & 0o444) >> 2)  # grant execution to everyone who may read it
+        path.chmod(mode | (mode & 0o444) >> 2)  # everyone who may read the file may execute it

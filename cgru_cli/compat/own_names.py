@@ -1,4 +1,4 @@
-"""Options under their program's names, as its --dump-config prints them."""
+"""Options under their program's names, as the program's --dump-config prints them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .row import Alias, Row, Takes, is_true
 from .tables import Table
 
 _OF_THE_LINE = ("help", "version", "config", "dump-config")
-_REPLACED = ("task", "fp16-fallback-to-fp32")  # Marian writes the options that these stand for
+_REPLACED = ("task", "fp16-fallback-to-fp32")  # Marian writes the options that these set
 
 
 def in_own_names(
@@ -18,8 +18,8 @@ def in_own_names(
 ) -> dict[str, str | tuple[str, ...]]:
     """Options by name, with the values that the program would print.
 
-    given: the options' values, as typed. form: only the given ones (minimal), with aliases replaced
-    by their options (expand), with all defaults (full), with defaults and without aliases (saved).
+    given: the options' values, as typed. form: only given options (minimal), given options without
+    aliases (expand), all options (full), or all options without aliases (saved).
     """
     given = dict(given)
     aliases = [row for row in theirs.rows if isinstance(row.meaning, Alias)]
@@ -47,7 +47,7 @@ def in_own_names(
 
 
 def _shown(row: Row, value: str) -> str:
-    """A value as the program writes it: true, false, and numbers as in C++."""
+    """A value as the program writes it: true, false, or a number as in C++."""
     if row.takes is Takes.SWITCH:
         return str(is_true((value,))).lower()
     try:

@@ -26,7 +26,7 @@ class Arguments:
 
 
 def parse(theirs: Table, arguments: Sequence[str], options: type) -> Arguments:
-    """Parse a command line as a program does; cgru's options are accepted too.
+    """Parse a command line as a program does, but accept cgru's options too.
 
     Raises UsageError for an option without its value.
     """
@@ -46,7 +46,7 @@ def parse(theirs: Table, arguments: Sequence[str], options: type) -> Arguments:
 
 
 def _find(theirs: Table, ours: Table, flag: str) -> tuple[Table, Row] | None:
-    """The table and the row of a flag as typed; abbreviations of the program's come last."""
+    """The table and the row of a flag as typed; abbreviated flags of the program come last."""
     found = ((theirs, theirs.exact(flag)), (ours, ours.row(flag)), (theirs, theirs.row(flag)))
     return next(((table, row) for table, row in found if row), None)
 
@@ -54,7 +54,7 @@ def _find(theirs: Table, ours: Table, flag: str) -> tuple[Table, Row] | None:
 def _options_in(
     argument: str, pending: list[str], find: _Find, unknown: list[str]
 ) -> Iterator[Given]:
-    """The option in an argument, or several bundled short options, with their values."""
+    """The option in an argument, or its bundled short options, with their values."""
     name, equals, attached = argument.partition("=")
     if known := find(name):
         yield _with_values(*known, name, [attached] if equals else [], pending)
@@ -74,7 +74,7 @@ def _options_in(
 
 
 def _with_values(table: Table, row: Row, flag: str, values: list[str], pending: list[str]) -> Given:
-    """An option with its values, which are attached or follow it.
+    """An option with its values, attached or as the next arguments.
 
     Raises UsageError for a missing value, and for a switch with a value.
     """

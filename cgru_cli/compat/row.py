@@ -11,7 +11,7 @@ from typing import Any
 class Takes(Enum):
     """How many values an option takes."""
 
-    SWITCH = "none"  # its value, true or false, is optional in some programs
+    SWITCH = "none"  # some programs accept true or false
     OPTIONAL = "one or none"
     ONE = "one"
     MANY = "one or several"
@@ -19,7 +19,7 @@ class Takes(Enum):
 
 @dataclass(frozen=True)
 class NoEffect:
-    """An option that is accepted and has no effect in cgru; a note gives the reason."""
+    """An accepted option that has no effect in cgru; a note gives the reason."""
 
     reason: str
 
@@ -33,7 +33,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class Checked:
-    """An option that describes the model, such as `dim-emb`: compared with the loaded model."""
+    """An option that describes the model, such as `dim-emb`; the loaded model must agree."""
 
     name: str
 
@@ -68,10 +68,10 @@ Meaning = Option | Checked | NoEffect | Refused | Alias
 class Row:
     """One option of a program.
 
-    default: as typed, () if the program has none; implied: the values that the option has when it
-    is given without any; paths: whether its values are paths (only_first: just the first of
-    several); value_name: the placeholder for its values in messages; earlier: whether only earlier
-    versions have it.
+    default: as typed, () if the program has none; implied: the values if the option is given
+    without values; paths: whether its values are paths (only_first: only the first value);
+    value_name: the placeholder for its values in messages; earlier: whether only earlier versions
+    have it.
     """
 
     flags: tuple[str, ...]
@@ -100,11 +100,11 @@ class Row:
         return self.paths and (place == 0 or not self.only_first)
 
     def typed(self, values: Sequence[str]) -> tuple[str, ...]:
-        """The given values, or the implied ones if there are none."""
+        """The given values, or the implied values if none are given."""
         return tuple(values) or self.implied or (("true",) if self.takes is Takes.SWITCH else ())
 
     def understand(self, values: Sequence[str]) -> Values | NoEffect | Refused | Checked | Alias:
-        """The fields of cgru's options that these values set, or the reason why they set none.
+        """The fields of cgru's options that these values set, or the reason why they set no field.
 
         Raises ValueError for a switch whose value is neither true nor false.
         """
@@ -122,7 +122,7 @@ class Row:
 
 
 def as_typed(value: Any) -> tuple[str, ...]:
-    """A value of a configuration file as it would be typed."""
+    """A value of a configuration file, as typed on a command line."""
     if value is None:
         return ()
     if isinstance(value, bool):

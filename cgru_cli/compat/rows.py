@@ -1,11 +1,10 @@
-"""Rows of a program's table of options, read from lines like those of the program's help.
+"""Parse rows of a program's table of options from lines as in the program's help.
 
-A table writes a row as a line of the program's help, `-b --beam-size N = 12`: names, a placeholder,
-and the default. `N...` takes several values; `[1]` one or none, 1 by default; a switch has no
-placeholder; FILE is a path, of `FILE N...` only the first value; `(earlier)` at the end marks an
-option that the last version of the program lacks. Lines of options without effect, or of refused
-ones, end with the reason:
-`--data-threads N = 8: one thread reads in advance`.
+A row is written like a line of the program's help, `-b --beam-size N = 12`: names, a placeholder,
+and the default. `N...` takes several values; `[1]` one value or none, 1 by default; a switch has no
+placeholder; FILE is a path, in `FILE N...` only the first value; `(earlier)` at the end marks an
+option that the last version of the program lacks. Lines for options without effect, or refused
+options, end with the reason: `--data-threads N = 8: one thread reads in advance`.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from .row import Meaning, NoEffect, Option, Refused, Row, Takes, Values, is_true
 
 
 def row(text: str, meaning: Meaning | None = None) -> Row:
-    """A row from its line in the program's help.
+    """Parse a row from its line in the program's help.
 
-    Without a meaning, the option sets the field of cgru's options that has its name, or the one
-    after an arrow: `--dropout-rnn P = 0 -> dropout_hidden`.
+    Without a meaning, the option sets the field of cgru's options with its name, or the field after
+    an arrow: `--dropout-rnn P = 0 -> dropout_hidden`.
     """
     text, _, field = text.partition(" -> ")
     head, _, default = text.removesuffix(" (earlier)").partition(" = ")
@@ -56,7 +55,7 @@ def each(text: str) -> list[str]:
 
 
 def rows(text: str) -> list[Row]:
-    """Rows from comma-separated lines, without a meaning of their own."""
+    """Rows from comma-separated lines, without meanings."""
     return list(map(row, each(text)))
 
 
@@ -89,12 +88,12 @@ def always(text: str) -> list[Row]:
 
 
 def switched(field: str, value: Any, **more: Any) -> Option:
-    """A switch that sets a field to this value, and other fields to theirs."""
+    """A switch that sets a field to this value, and other fields to the values in `more`."""
     return Option(field, lambda values: {field: value, **more} if is_true(values) else {})
 
 
 def computed(field: str, value: Callable[[str], Any]) -> Option:
-    """An option whose last value is converted; None has no effect."""
+    """An option that converts its last value; None has no effect."""
 
     def convert(values: tuple[str, ...]) -> Values:
         meant = value(values[-1])
@@ -109,7 +108,7 @@ def negated(field: str) -> Option:
 
 
 def counts_eos(field: str) -> Option:
-    """The maximum length of a sentence, for a program that counts EOS as a word."""
+    """The maximum length of a sentence in a program that counts EOS as a word."""
 
     def convert(values: tuple[str, ...]) -> Values:
         words = values[-1]

@@ -75,7 +75,7 @@ def table(program: str, command: str) -> Table | None:
             return marian(marian_decode.DECODER, marian_decode.settle_decoder, uncut)
         case "marian", "score":
             return marian(marian_decode.SCORER, marian_decode.settle_scorer, {"max_length": "999"})
-        case "marian", "serve":  # in a configuration file, where `models` names several models
+        case "marian", "serve":  # for configuration files, where `models` names several models
             rows = [row for row in marian_decode.DECODER if row.name != "models"]
             return marian(rows, marian_decode.settle_decoder)
         case "amun", "translate":

@@ -83,7 +83,7 @@ _NAMES = {
 
 @functools.cache
 def _by_name(command: str) -> Mapping[str, Sequence[str]]:
-    """The names in cgru of each option of the toolkits."""
+    """cgru's names for each option of the toolkits."""
     found: dict[str, list[str]] = {}
     for line in _NAMES.get(command, "").strip().splitlines():
         here, _, names = line.strip().partition(": ")
@@ -95,7 +95,7 @@ def _by_name(command: str) -> Mapping[str, Sequence[str]]:
 def named_here(typed: str, command: str, words: Sequence[str]) -> str:
     """A message with cgru's name for another toolkit's option; "" for an unknown option.
 
-    words: the command line, which decides whether a vocabulary size counts words or sub-words.
+    words: the command line, to know whether a vocabulary size counts words or sub-words.
     """
     here = _by_name(command).get(typed.lstrip("-").replace("_", "-"), ())
     unsplit = "--subwords=none" in words or "--subwords none" in " ".join(words)

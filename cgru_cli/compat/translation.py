@@ -21,8 +21,8 @@ from .tables import Table, table
 def translate(program: str, command: str, arguments: Sequence[str], options: type) -> Settings:
     """Option values from a program's command line, its configuration files, and its defaults.
 
-    command: cgru's command; options: the dataclass of its options. Raises UsageError for options
-    that are refused or lack a value, CgruError for an invalid configuration file.
+    command: cgru's command; options: the dataclass of its options. Raises UsageError for refused
+    options and options without their value, CgruError for an invalid configuration file.
     """
     theirs = table(program, command)
     if theirs is None:
@@ -55,7 +55,7 @@ def of_files(
 ) -> Settings:
     """Option values from a cgru command line with configuration files of another program.
 
-    A file that Marian's trainer wrote, which has every option, implies Marian's defaults too.
+    A file written by Marian's trainer, which has every option, also implies Marian's defaults.
     Raises CgruError, naming file and key, for errors in a file.
     """
     line = Fields(typed.values, interpolate=typed.interpolate)
@@ -64,7 +64,7 @@ def of_files(
 
 
 def _merged(line: Fields, files: Fields, command: str, options: type) -> Fields:
-    """cgru's options from the program's defaults, overridden by files, overridden by the line."""
+    """Merge the program's defaults, files and the line; later values override earlier values."""
     program, known = files.program, statements(options)
     line.program = program
     defaults = _defaults(program, command)
@@ -81,7 +81,7 @@ def _merged(line: Fields, files: Fields, command: str, options: type) -> Fields:
         fields.given.add("model_is")
     for name in fields.values.keys() & known.keys():
         fields.values[name] = known[name][0].shaped(fields.values[name])
-    # a file without --compat, or with Marian's, may be of either program
+    # without --compat, or with --compat marian, a file may belong to either program
     for one in ["marian", "amun"] if program in (None, "marian") else [program]:
         if theirs := table(one, command):
             theirs.settle(fields)

@@ -69,5 +69,5 @@ def test_the_help_of_a_program_by_its_old_name():
     assert line.split("  ")[1] == "-b, --beam-size=12" and line.endswith("  --beam-size: beam size")
     assert help_sections("amun", "translate", TranslateOptions)["Refused"][1] == (
         "--wipo",
-        "WIPO's layout of n-best lists is not known",
+        "the layout of WIPO's n-best lists is unknown",
     )

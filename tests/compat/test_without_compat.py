@@ -44,7 +44,7 @@ OTHERS = {
     ),
     "translate --device-list cpu:0": (
         "nematus", "--device-list is Nematus': it has no effect", {},
-        "--device-list (--device chooses)",
+        "--device-list (--device selects the device)",
     ),
     "translate --n-best yes": (
         "marian", "--n-best yes: --n-best takes no value; if the line is Marian's, add --compat",
