@@ -39,15 +39,15 @@ class Admission:
 
     It refuses new requests while the server stops, requests without a password, and requests from
     web pages of sites that `--cors` does not name (browsers send the origin of a page). It also
-    refuses requests that address another host: a page whose site's name is made to lead to this
-    machine (DNS rebinding) has the right origin, but a host name that the server does not have.
+    refuses requests for other host names, against DNS rebinding: a page whose site name has been
+    redirected to this machine has the right origin, but not the server's host name.
     """
 
     def __init__(
         self, app: ASGIApp, service: Service, passwords: Sequence[bytes], paths: Collection[str]
     ):
-        """passwords: requests need one of them, if there are any; paths: shown in the log and
-        metrics.
+        """passwords: if not empty, requests need one of them; paths: the paths that appear in the
+        log and metrics.
         """
         self.service, self.paths = service, paths
         self._passwords, self._sites = passwords, service.options.cors
@@ -68,7 +68,7 @@ class Admission:
             return
         connection = HTTPConnection(scope)
         if scope["type"] == "websocket" and self._refusal(connection) is None:
-            await self._app(scope, receive, send)  # which logs every message
+            await self._app(scope, receive, send)  # the application logs every message
             return
         start, status = time.monotonic(), 499
 
@@ -82,7 +82,7 @@ class Admission:
         with self.service.active_request():
             try:
                 await self._with_cors(scope, receive, sending)
-            except Exception as error:  # was answered with 500, and is raised again for the log
+            except Exception as error:  # already answered with 500, and raised again for the log
                 tell(f"internal error, {type(error).__name__}: {reason(error)}")
             finally:
                 path = scope["path"]
@@ -99,7 +99,7 @@ class Admission:
         await app(scope, receive, send)
 
     def _refusal(self, connection: HTTPConnection) -> Refusal | None:
-        """Why a request is not admitted; None if it is."""
+        """The refusal of a request, None if it is admitted."""
         headers, path = connection.headers, connection.scope["path"]
         if not path.startswith("/health/"):
             close = {"Connection": "close"}
@@ -117,7 +117,7 @@ class Admission:
             return None
         given = headers.get("authorization")
         if given is None and path == KEYED and connection.scope["type"] == "http":
-            return None  # its body may have the password
+            return None  # the body may contain the password
         scheme, _, password = (given or "").partition(" ")
         right = admit(connection.scope, password.strip(), self._passwords)
         if scheme.lower() == "bearer" and right:
@@ -126,7 +126,7 @@ class Admission:
 
 
 def unauthorized(*, wrong: bool) -> Refusal:
-    """The refusal of a request with a wrong password, or none."""
+    """The refusal of a request with a wrong or missing password."""
     problem = "the password is wrong" if wrong else "a password is needed"
     headers = {"WWW-Authenticate": "Bearer"}
     return Refusal("unauthorized", f"{problem}: Authorization: Bearer PASSWORD", headers)

@@ -29,7 +29,7 @@ _LEVEL = 4  # of 9: JSON of attention shrinks to a third, at 60 MB/s
 
 
 def application(service: Service, passwords: Sequence[str] = ()) -> Admission:
-    """All paths of the server; passwords: requests need one of them, if there are any."""
+    """All paths of the server; passwords: if not empty, requests need one of them."""
     known = [password.encode() for password in passwords]
     rest, nematus, libre = Rest(service), NematusRest(service), LibreTranslate(service)
 
@@ -83,7 +83,7 @@ def application(service: Service, passwords: Sequence[str] = ()) -> Admission:
     for path in ("/translate", "/translate/"):
         routes.append(WebSocketRoute(path, marian.connected))
     handlers = dict.fromkeys((Refusal, HTTPException, Exception), _error)
-    # Starlette compresses no server-sent events: each is sent when it is ready.
+    # Starlette does not compress server-sent events, so each is sent when it is ready.
     compression = Middleware(GZipMiddleware, minimum_size=_COMPRESSED, compresslevel=_LEVEL)
     app = Starlette(routes=routes, middleware=[compression], exception_handlers=handlers)
     return Admission(app, service, known, paths)

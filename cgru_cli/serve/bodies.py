@@ -1,4 +1,4 @@
-"""Reads requests within limits, and abandons answers that nobody waits for."""
+"""Read requests within limits, and cancel the computation of requests without a client."""
 
 import asyncio
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from .work import Kind, Line, Pair
 async def body(request: Request, options: ServeOptions, largest: int | None = None) -> bytes:
     """The body of a request. Raises Refusal if it is too large, too slow or incomplete.
 
-    largest: in bytes; --max-body if not given.
+    largest: in bytes, by default --max-body.
     """
     close, encoding = {"Connection": "close"}, request.headers.get("content-encoding", "identity")
     if encoding.lower() != "identity":
@@ -51,8 +51,8 @@ async def answered(
 ) -> list[Any]:
     """The outcomes of all lines; admitted: see `Service.check`.
 
-    Computation stops when the client disconnects or time runs out. Raises Refusal, also in these
-    two cases.
+    Cancels the computation if the client disconnects or time runs out. Raises Refusal in these two
+    cases and like `Service.all`.
     """
     gone = False
 

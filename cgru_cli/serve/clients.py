@@ -1,4 +1,4 @@
-"""Who sends a request, by address and password, and how many lines a minute they may send."""
+"""Identify clients by address and password, and limit their lines per minute."""
 
 import hmac
 import ipaddress
@@ -12,8 +12,8 @@ from starlette.types import Scope
 
 from .problems import Refusal
 
-BURST = 60  # seconds whose lines may be sent at once
-_MANY = 10_000  # accounts, after which those that may send at once are forgotten
+BURST = 60  # seconds' worth of lines that may be sent at once
+_MANY = 10_000  # number of accounts above which accounts without a backlog are dropped
 
 
 class Client(NamedTuple):
@@ -36,7 +36,7 @@ def client_of(connection: HTTPConnection) -> Client:
 
 
 def _network(address: str) -> str:
-    """An IPv4 address, or the first half of an IPv6 address: a client has all of its network."""
+    """An IPv4 address, or the first half of an IPv6 address, which a client controls as a whole."""
     try:
         known = ipaddress.IPv6Address(address)
     except ValueError:
@@ -45,8 +45,8 @@ def _network(address: str) -> str:
 
 
 def admit(scope: Scope, password: str, passwords: Sequence[bytes]) -> bool:
-    """Whether a request's password is one of the server's, which is noted in the scope."""
-    # compare_digest takes constant time, and all are compared
+    """Whether a password is one of the server's; if so, the scope gets the account."""
+    # against timing attacks: compare_digest takes constant time, and runs for all passwords
     right = [hmac.compare_digest(password.encode(), one) for one in passwords]
     if any(right):
         scope["account"] = f"password {right.index(True)}"
@@ -54,15 +54,15 @@ def admit(scope: Scope, password: str, passwords: Sequence[bytes]) -> bool:
 
 
 class RateLimit:
-    """At most `limit` lines a minute for each account, at once or spread; None: no limit.
+    """Allows `limit` lines a minute for each account, at once or spread; None: no limit.
 
-    A request is refused unless there is room for a line. So one of many lines passes, and the next
-    ones wait the longer.
+    A request is refused unless one more line is allowed. A request with many lines therefore
+    passes, and later requests wait longer.
     """
 
     def __init__(self, limit: int | None, now: Callable[[], float] = time.monotonic):
         self._seconds, self._now = 60 / limit if limit else 0.0, now  # for each line
-        self._until: dict[str, float] = {}  # when an account's lines so far are within the limit
+        self._until: dict[str, float] = {}  # time from which the lines so far are within the limit
 
     def check(self, account: str) -> None:
         """Raise Refusal if an account has to wait."""

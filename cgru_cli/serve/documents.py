@@ -1,6 +1,6 @@
-"""Documents: `POST /v1/documents` starts a translation; its address gives progress, then the file.
+"""Documents: `POST /v1/documents` starts a translation; its address returns progress or the file.
 
-A document is read and written in another thread, and its sentences queue as lines of one client.
+Another thread reads and writes the document, and its sentences queue as lines of one client.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from .work import Kind, Line
 
 MOST_SEGMENTS = 10_000
 KEPT = 600  # seconds for which a finished document can be fetched
-MOST_UNFINISHED = 8  # documents of a client in translation, which are held in memory
+MOST_UNFINISHED = 8  # unfinished documents of a client, which take memory
 MOST_KEPT = 1000  # documents of all clients, finished or not
 _AT_ONCE = 100  # lines of a document in the queue
-_PAUSE = 1.0  # seconds until lines are sent again to a full queue
+_PAUSE = 1.0  # seconds before retrying with a full queue
 _PATH = "/v1/documents"
 
 
 @dataclass
 class _Job:
-    """A document in translation. problem: why it ended without a file."""
+    """A document in translation. problem: the reason if it ended without a file."""
 
     name: str
     media_type: str
@@ -51,7 +51,7 @@ class _Job:
 
     @property
     def ended(self) -> bool:
-        """Whether there is a file, or a reason why there is none."""
+        """Whether there is a file or a problem."""
         return self.file is not None or self.problem is not None
 
 
@@ -72,7 +72,7 @@ class Documents:
         client = client_of(request)
         self._check_number(client.account)
         service.rate_limit.check(client.account)
-        service.rate_limit.count(client.account, 1)  # reading a document takes time, too
+        service.rate_limit.count(client.account, 1)  # reading a document takes time too
         largest = service.options.max_document * 1024
         content = await body(request, service.options, largest)
         try:
@@ -82,8 +82,8 @@ class Documents:
         if len(document.segments) > MOST_SEGMENTS:
             count = f"{len(document.segments)} paragraphs"
             raise Refusal("too_large", f"{name}: {count}; this server takes {MOST_SEGMENTS}")
-        self._check_number(client.account)  # others may have begun while this one was read
-        # marks are placed by the attention
+        self._check_number(client.account)  # other documents may have begun meanwhile
+        # placing marks requires attention
         kind = service.searching(model, SearchOptions(alignment=document.form is not None))
         number = secrets.token_urlsafe(16)
         job = self._jobs[number] = _Job(name, document.media_type, client.account)
@@ -92,9 +92,9 @@ class Documents:
         return encoded(self._progress(job, address), 202, {"Location": address})
 
     async def one(self, request: Request) -> Response:
-        """GET an address: 202 with the progress, 200 with the file, or why there is none.
+        """GET an address: 202 with the progress, 200 with the file, or the problem.
 
-        DELETE: end the translation, and delete the file.
+        DELETE: cancel the translation, and delete the file.
         """
         job = self._job(request)
         if request.method == "DELETE":
@@ -103,14 +103,14 @@ class Documents:
             self._forget(request.path_params["number"])
             return Response(status_code=204)
         if job.problem:
-            raise job.problem.with_traceback(None)  # which grows each time
+            raise job.problem.with_traceback(None)  # the traceback would grow each time
         if job.file is None:
             return encoded(self._progress(job, request.url.path), 202, {"Retry-After": "1"})
-        headers = {"Content-Disposition": "attachment"}  # a browser must not show it as a page
+        headers = {"Content-Disposition": "attachment"}  # browsers must not show it as a page
         return FileResponse(job.file, headers=headers, media_type=job.media_type)
 
     def _check_number(self, account: str) -> None:
-        """Raise Refusal if there are too many documents, of this account or of all."""
+        """Raise Refusal for too many documents of this account, or of all clients."""
         wait = {"Retry-After": "5"}
         own = sum(job.account == account and not job.ended for job in self._jobs.values())
         if own >= MOST_UNFINISHED:
@@ -144,7 +144,7 @@ class Documents:
             with self._service.active_request():
                 await self._write(self._path(number), job, document, client, kind)
         except Refusal as refusal:
-            job.problem = refusal.with_traceback(None)  # which holds the document
+            job.problem = refusal.with_traceback(None)  # the traceback would keep the document
         except CgruError as error:
             job.problem = _refusal(error, kind.model.public(error))
         except Exception:
@@ -159,7 +159,7 @@ class Documents:
         """Translate the paragraphs of a document, and write its file."""
         longest = self._service.options.max_characters
         for place, segment in enumerate(document.segments, 1):
-            if len(segment) > longest:  # so that marks are placed in bounded time
+            if len(segment) > longest:  # placing marks must take bounded time
                 size = f"{len(segment)} characters; this server takes lines of {longest}"
                 raise Refusal("too_large", f"paragraph {place}: {size}")
         paragraphs = await asyncio.to_thread(_paragraphs, kind.model, document)
@@ -177,7 +177,7 @@ class Documents:
     async def _translations(
         self, job: _Job, client: Client, kind: Kind, lines: list[Line]
     ) -> list[Translation]:
-        """The translations of lines, which wait while the queue is full. Raises Refusal."""
+        """The translations of lines; waits while the queue is full. Raises Refusal."""
         before = job.done
         while True:
             done: dict[int, Translation] = {}

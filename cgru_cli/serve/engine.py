@@ -1,4 +1,4 @@
-"""The one thread that computes: lines of all clients, in batches that they share."""
+"""The only thread that computes, with shared batches for the lines of all clients."""
 
 import contextlib
 import threading
@@ -16,26 +16,26 @@ from .shared_search import SharedSearch
 from .work import Deliver, Job, Kind, Line, Pair, Ticket
 
 RUNNING = 4  # kinds computed at a time, each within the workspace
-LARGE = 2  # of these, kinds of large requests
-TURN = 500  # row-steps for which a kind may continue; its steps may cost more
-IDLE = 1.0  # seconds between garbage collections while there is nothing to compute
+LARGE = 2  # kinds of large requests among them
+TURN = 500  # row-steps for which a kind may continue; a single step may cost more
+IDLE = 1.0  # seconds between garbage collections while the engine is idle
 
 
 class Engine:
-    """Takes requests from any thread and computes them in its own.
+    """Takes requests from any thread and computes them in its own thread.
 
-    Lines of one kind (model and search) share a search, which others join while it runs. Kinds take
-    turns of a few steps, whose cost is bounded; the kind that has cost the least so far is next,
-    and a small one that arrives during a large one's turn is next too. Large and small requests are
-    of different kinds. So no request, however large, delays another by
-    more than a few steps. Lines of a cancelled request leave the queue, or their search at the next
-    step. If a batch fails, for example for lack of memory, its lines are retried one by one, so
-    that only the faulty line fails. The thread also collects Python's garbage between steps, inside
+    Lines of one kind (model and search) share a search, which other lines join while it runs. Kinds
+    take turns of a few steps of bounded cost; the kind with the lowest cost so far is next, or a
+    small kind that arrives during the turn of a large kind. Large and small requests are of
+    different kinds, so that even a large request delays others by only a few steps. Lines of a
+    cancelled request leave the queue, or their search at the next step. If a batch fails, for
+    example for lack of memory, its lines are retried one by one, so that only the faulty line
+    fails. The thread also collects Python's garbage between steps, inside
     `system.garbage.collected_by_hand`.
     """
 
     def __init__(self, metrics: Metrics, *, queue: int = 10_000, batch_wait: float = 0.005):
-        """queue: the most lines that may wait; batch_wait: seconds that a line waits for others."""
+        """queue: maximum number of waiting lines; batch_wait: seconds for others to join a line."""
         self.metrics, self.batch_wait = metrics, batch_wait
         self._queue: FairQueue[Kind, Job] = FairQueue(queue)
         self._changed = threading.Condition()  # guards the queue
@@ -44,14 +44,14 @@ class Engine:
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="computation", daemon=True)
 
-    # --- called from any thread -----------------------------------------------------------------
+    # --- for any thread -------------------------------------------------------------------------
 
     def start(self) -> None:
         """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread after its current step, even if lines are left."""
+        """End the thread after its current step, even if lines are waiting."""
         with self._changed:
             self._stopping = True
             self._changed.notify()
@@ -74,8 +74,8 @@ class Engine:
     ) -> Ticket:
         """Queue the lines of a request; `deliver` receives each line's outcome.
 
-        in_order: start with the first line; otherwise with the shortest. Raises Refusal if the
-        queue has no room for all lines.
+        in_order: start with the first line instead of the shortest. Raises Refusal if the queue has
+        no room for all lines.
         """
         kind = kind._replace(large=kind.is_large(lines))
         ticket = Ticket(client, kind, deliver)
@@ -94,7 +94,7 @@ class Engine:
         return ticket
 
     def cancel(self, ticket: Ticket) -> None:
-        """Compute nothing more for a request."""
+        """Stop computing for a request."""
         ticket.cancelled = True
         with self._changed:
             for kind in (ticket.kind, ticket.kind._replace(alone=True)):
@@ -113,7 +113,7 @@ class Engine:
             return self._queue.take(kind)
 
     def crowded(self, kind: Kind) -> bool:
-        """Whether another kind waits until a running kind like this one ends."""
+        """Whether another kind cannot start until a running kind like this one ends."""
         with self._changed:
             waiting = [other for other in self._waiting_kinds() if not self._may_start(other)]
         return any(kind.large or not other.large or not self._large_full for other in waiting)
@@ -128,7 +128,7 @@ class Engine:
                 self._advance(self._turn())
 
     def _turn(self) -> Kind:
-        """The kind to compute now: the last one until it has cost TURN more than the cheapest."""
+        """The kind to compute now: the last kind until it has cost TURN more than the cheapest."""
         cheapest = min(self._running, key=lambda kind: self._running[kind].work)
         last = self._last and self._running.get(self._last)
         if not last or last.work >= self._running[cheapest].work + TURN:
@@ -136,7 +136,7 @@ class Engine:
         return self._last or cheapest
 
     def _wait(self) -> bool:
-        """Wait until there is something to compute; False if the thread must end."""
+        """Wait for something to compute; returns False if the thread must end."""
         with self._changed:
             while not self._stopping and not self._running:
                 waits = [self._patience(kind) for kind in self._queue.kinds]
@@ -154,7 +154,7 @@ class Engine:
         return since + self.batch_wait - time.monotonic()
 
     def _waiting_kinds(self) -> list[Kind]:
-        """The queued kinds that are not being computed."""
+        """The queued kinds that are not running."""
         return [kind for kind in self._queue.kinds if kind not in self._running]
 
     @property
@@ -163,11 +163,11 @@ class Engine:
         return sum(kind.large for kind in self._running) >= LARGE
 
     def _may_start(self, kind: Kind) -> bool:
-        """Whether another kind may be computed besides the running ones."""
+        """Whether this kind may run beside the running kinds."""
         return len(self._running) < RUNNING and not (kind.large and self._large_full)
 
     def _start_due(self) -> None:
-        """Start kinds that have waited long enough; beside others, there is no need to wait."""
+        """Start kinds that have waited long enough, or at once while other kinds run."""
         with self._changed:
             waiting = self._waiting_kinds()
         for kind in waiting:
@@ -185,7 +185,7 @@ class Engine:
         work.work = min((one.work for one in self._running.values()), default=0.0)
         self._running[kind] = work
         if self._last and self._last.large and not kind.large:
-            self._last = kind  # its few lines may need less than a turn
+            self._last = kind  # a few lines may need less than a turn
 
     def _advance(self, kind: Kind) -> None:
         """Continue the computation of a kind."""
@@ -198,7 +198,7 @@ class Engine:
             self._fail(work.jobs, error)
 
     def _fail(self, jobs: Sequence[Job], error: Exception) -> None:
-        """Retry lines that failed together one by one; a single line fails for good."""
+        """Retry lines that failed together one by one; a single line gets the failure."""
         for job in jobs:
             if len(jobs) > 1:
                 alone = job.ticket.kind._replace(alone=True)
@@ -209,7 +209,7 @@ class Engine:
 
 
 def _failure(error: Exception) -> CgruError:
-    """The outcome of a line that fails."""
+    """The outcome of a line for an error."""
     if isinstance(error, CgruError):
         return error
     kind = type(error).__name__

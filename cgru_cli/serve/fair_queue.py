@@ -1,4 +1,4 @@
-"""The queue of lines: clients take turns, and so do the requests of one client."""
+"""A queue in which clients take turns, and so do the requests of one client."""
 
 import time
 from collections import deque
@@ -15,16 +15,16 @@ class _Waiting(Generic[Item]):
     """The items of one kind."""
 
     count: int = 0
-    since: float = field(default_factory=time.monotonic)  # the first item, or the last `take`
+    since: float = field(default_factory=time.monotonic)  # time of the first item or last `take`
     # the items of each request, by client and request; the first of each dict is next
     clients: dict[Hashable, dict[Hashable, deque[Item]]] = field(default_factory=dict)
 
 
 class FairQueue(Generic[Kind, Item]):
-    """At most `limit` items of several kinds, each of a client's request.
+    """At most `limit` items of several kinds, each belonging to a client's request.
 
     Within a kind, clients take turns item by item, and so do the requests of a client: a client
-    with few items does not wait for one with many. Not thread-safe.
+    with few items does not wait for a client with many. Not thread-safe.
     """
 
     def __init__(self, limit: int):
@@ -40,12 +40,12 @@ class FairQueue(Generic[Kind, Item]):
         return list(self._kinds)
 
     def waiting(self, kind: Kind) -> tuple[int, float]:
-        """The number of items of a kind, and since when they have waited (`time.monotonic`)."""
+        """The number of items of a kind, and the time since when they wait (`time.monotonic`)."""
         waiting = self._kinds.get(kind)
         return (waiting.count, waiting.since) if waiting else (0, 0.0)
 
     def put(self, kind: Kind, client: Hashable, request: Hashable, items: list[Item]) -> bool:
-        """Add all items of a request, or none if they exceed the limit; returns whether added."""
+        """Add all items of a request, or none if they exceed the limit; returns whether it did."""
         if len(self) + len(items) > self.limit:
             return False
         if items:

@@ -33,8 +33,8 @@ def _run(options: ServeOptions) -> None:
     if any(one.needs_tensorflow for one in models.values()):
         tensorflow_start.start(options.device, options.cpu_threads, long_running=True)
     service = Service(models, options)
-    # A garbage collection in this thread, while TensorFlow was tracing in the engine's
-    # thread, once crashed the process.
+    # A garbage collection in this thread while TensorFlow traces in the engine's thread has
+    # crashed the process.
     with collected_by_hand():
         service.start()
         try:
@@ -44,7 +44,7 @@ def _run(options: ServeOptions) -> None:
 
 
 def _passwords(path: str) -> list[str]:
-    """The lines of a file. Raises CgruError for one that is too short or not printable ASCII."""
+    """The lines of a file. Raises CgruError for a line that is short or not printable ASCII."""
     with reading(path), open(path, encoding="utf-8", errors="replace") as file:
         lines = file.read(_LARGEST).splitlines()
     passwords = [password for line in lines if (password := line.strip())]

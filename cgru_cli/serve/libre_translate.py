@@ -1,7 +1,7 @@
 """LibreTranslate's protocol: `GET /languages` and `POST /translate` with the field `q`.
 
-Source: LibreTranslate's OpenAPI document and its Python client. Models are chosen by the languages
-that their preprocess.json states. A password may also be the field `api_key`.
+Source: LibreTranslate's OpenAPI document and its Python client. Requests select a model by the
+languages in its preprocess.json. The field `api_key` may contain the password.
 """
 
 from collections.abc import Mapping
@@ -23,13 +23,13 @@ from .service import Service
 
 
 def is_form(request: Request) -> bool:
-    """Whether a body is a form's, as this protocol's Python client sends it."""
+    """Whether the body is a form, as from this protocol's Python client."""
     kind = request.headers.get("content-type", "")
     return kind.partition(";")[0].strip() == "application/x-www-form-urlencoded"
 
 
 def form_fields(content: bytes) -> dict[str, Any]:
-    """The fields of a form, with numbers as JSON has them."""
+    """The fields of a form, with numbers as in JSON."""
     fields: dict[str, Any] = {"q": ""} | dict(parse_qsl(content.decode("utf-8", "replace")))
     if 0 < len(number := fields.get("alternatives", "")) <= LONGEST_NUMBER and number.isdecimal():
         fields["alternatives"] = int(number)
@@ -79,7 +79,7 @@ class LibreTranslate:
         return encoded(answer)
 
     def _model(self, asked: LibreRequest) -> ServedModel:
-        """The first model of the languages. Raises Refusal if there is none."""
+        """The first model for the languages. Raises Refusal if there is none."""
         for model in self._service.models.values():
             source, target = model.languages or ("", "")
             if target == asked.target and asked.source in ("auto", source):

@@ -1,8 +1,8 @@
-"""Marian's protocol: a WebSocket at `/translate`; a message of lines is answered with one message.
+"""Marian's protocol: a WebSocket at `/translate`, with one answer for each message of lines.
 
 Source: marian-dev, `src/command/marian_server.cpp` and `TranslateService` in
-`src/translator/translator.h`. Marian's server answers with the output of marian-decoder; this one
-answers with that of `cgru translate`: n-best lists with `--n-best`, alignments with `--alignment`.
+`src/translator/translator.h`. Marian's server answers with the output of marian-decoder, this
+server with that of `cgru translate`: n-best lists with `--n-best`, alignments with `--alignment`.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ _LONGEST_REASON = 120  # bytes
 
 
 class MarianWebSocket:
-    """Answers the messages of each connection one after another."""
+    """Answers the messages of each connection one after the other."""
 
     def __init__(self, service: Service):
         self._service = service

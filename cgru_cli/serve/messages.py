@@ -1,4 +1,4 @@
-"""Requests and answers in JSON, as types: msgspec checks them, and `openapi` describes them."""
+"""Types of requests and answers in JSON; msgspec checks them, and `openapi` describes them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,10 +15,10 @@ from .problems import Refusal
 
 Positive = Annotated[int, Meta(ge=1)]
 LengthPower = Annotated[float, Meta(ge=0, le=10)]
-# in Python, $ is also before a last line break
+# (?!\n) because in Python, $ also matches before a last line break
 ONE_LINE = r"^[^\n]*(?!\n)$"
-LANGUAGE = r"^([A-Za-z]{2,3}(-[^\n]*)?)?(?!\n)$"  # its code, such as de or pt-BR
-# checked by `Service.check`: with Meta(pattern=...), msgspec 0.22 may crash when Python exits
+LANGUAGE = r"^([A-Za-z]{2,3}(-[^\n]*)?)?(?!\n)$"  # a language code, such as de or pt-BR
+# `Service.check` checks it: with Meta(pattern=...), msgspec 0.22 may crash when Python exits
 Text = Annotated[str, Meta(extra_json_schema={"pattern": ONE_LINE})]
 
 
@@ -126,7 +126,7 @@ class ScoreRequest(ModelRequest, frozen=True, kw_only=True):
 
 
 class NematusRequest(Struct, frozen=True, kw_only=True):
-    """A request of Nematus' protocol; as there, unknown fields are ignored."""
+    """A request of Nematus' protocol, which ignores unknown fields."""
 
     segments: Annotated[list[list[Text]], about("sentences to translate, each a list of words")]
     beam_width: Annotated[Positive | None, about("beam size")] = None
@@ -141,7 +141,7 @@ class NematusRequest(Struct, frozen=True, kw_only=True):
 
 
 class LibreRequest(Struct, frozen=True, kw_only=True):
-    """A request of LibreTranslate's protocol; as there, unknown fields are ignored."""
+    """A request of LibreTranslate's protocol, which ignores unknown fields."""
 
     q: Annotated[str | list[str], about("text to translate, or a list of texts")]
     source: Annotated[str, about("code of the language, or auto: the first that fits")]
@@ -233,7 +233,7 @@ class ModelDescription(Struct):
 
 
 class Limits(Struct):
-    """The largest request that the server accepts."""
+    """The limits of a request."""
 
     lines: int
     characters: Annotated[int, about("of one line")]
@@ -294,7 +294,7 @@ Request = TypeVar("Request", bound=Struct)
 
 
 def decoded(kind: type[Request], content: bytes) -> Request:
-    """The request in a body. Raises Refusal as `fields_of` and `converted` do."""
+    """The request in a body. Raises Refusal like `fields_of` and `converted`."""
     return converted(kind, fields_of(content))
 
 
@@ -312,7 +312,7 @@ def fields_of(content: bytes) -> dict[str, Any]:
 def converted(kind: type[Request], values: Mapping[str, Any]) -> Request:
     """The request of these fields; null stands for a missing field.
 
-    Raises Refusal, naming the field, if they are not of this kind.
+    Raises Refusal, naming the field, if the fields do not fit the kind.
     """
     try:
         given = {name: value for name, value in values.items() if value is not None}
@@ -325,7 +325,7 @@ def converted(kind: type[Request], values: Mapping[str, Any]) -> Request:
 
 
 def _field(error: msgspec.ValidationError) -> str:
-    """The field that an error of msgspec is about, such as pairs[0].target."""
+    """The field at fault in an error of msgspec, such as pairs[0].target."""
     place = re.search(r"`\$\.?([^`]*)`$", str(error))
     name = re.search(r"field `([^`]{1,80})`", str(error))
     return ".".join(found[1] for found in (place, name) if found and found[1])

@@ -53,24 +53,24 @@ class Metrics:
         self._active.set_function(active)
 
     def answered(self, path: str, method: str, status: int, seconds: float) -> None:
-        """A request was answered."""
+        """Count an answered request."""
         self._requests.labels(path, method, status).inc()
         self._seconds.labels(path).observe(seconds)
 
     def translated(self, model: str, words: int, translation: Translation) -> None:
-        """A model translated a line; words: the number in its source."""
+        """Count a translated line; words: their number in its source."""
         self._lines.labels(model, "translate").inc()
         self._words.labels(model, "translate", "source").inc(words)
         best = translation.hypotheses[0].tokens if translation.hypotheses else ()
         self._words.labels(model, "translate", "target").inc(len(best))
 
     def scored(self, model: str, words: int) -> None:
-        """A model scored a pair; words: the number in its translation."""
+        """Count a scored pair; words: their number in its translation."""
         self._lines.labels(model, "score").inc()
         self._words.labels(model, "score", "target").inc(words)
 
     def batch(self, model: str, lines: int) -> None:
-        """Some lines joined a computation of a model, which has this many lines now."""
+        """Record that lines joined a model's computation; lines: their total number now."""
         self._batch.labels(model).observe(lines)
 
     def text(self) -> bytes:

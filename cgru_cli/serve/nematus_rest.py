@@ -1,7 +1,7 @@
 """Nematus' server: `POST /translate` and `GET /status`.
 
 Source: Nematus, `nematus/server.py`, `nematus/server/api/nematus_style.py` and
-`nematus/sample_client.py`. Segments are lists of words, and so are their translations.
+`nematus/sample_client.py`. Segments and translations are lists of words.
 """
 
 from collections.abc import Mapping

@@ -10,7 +10,7 @@ from .admission import KEYED, WITHOUT_PASSWORD
 from .problems import CODES, ErrorAnswer, Problem
 
 Schema = dict[str, Any]
-_FILE = bytes  # stands for a file, which is not JSON
+_FILE = bytes  # stands for a file instead of JSON
 _DOCUMENT = "/v1/documents/{number}"
 _PARAMETERS = {
     "/v1/documents": [
@@ -24,8 +24,8 @@ _PARAMETERS = {
 _OLD_REQUESTS, _OLD_ANSWERS = (m.NematusRequest, m.LibreRequest), (m.NematusAnswer, m.LibreAnswer)
 _PROGRESS = {202: m.DocumentProgress}
 
-# Method, path, summary (of which the name is made), type of the request, types of answers by
-# status; a tuple: one of its types.
+# Method, path, summary (from which the name is derived), type of the request, types of answers by
+# status; a tuple stands for any of its types.
 _OPERATIONS: list[tuple[str, str, str, Any, dict[int, Any]]] = [
     ("post", "/v1/translate", "Translate", m.TranslateRequest, {200: m.TranslateAnswer}),
     (
@@ -70,7 +70,7 @@ def description(*, protected: bool) -> Schema:
 
     meanings: dict[str, list[str]] = {}
     for code, (status, meaning) in CODES.items():
-        if status != 499:  # which nobody receives
+        if status != 499:  # its client is gone
             meanings.setdefault(str(status), []).append(f"{code}: {meaning}")
     paths: Schema = {}
     for method, path, summary, asked, answers in _OPERATIONS:
@@ -122,7 +122,7 @@ def _types(kinds: Any) -> tuple[Any, ...]:
 
 
 def _allow_null(schema: Schema) -> None:
-    """Allow null for the fields that a request may leave out, as `messages.converted` does."""
+    """Allow null for optional fields of requests, as `messages.converted` does."""
     for name, field in schema["properties"].items():
         if name in schema["required"] or {"type": "null"} in field.get("anyOf", ()):
             continue

@@ -1,4 +1,4 @@
-"""The paths of the web page's files."""
+"""The routes of the web page's files."""
 
 from collections.abc import Callable, Iterator
 from pathlib import PurePath
@@ -19,13 +19,13 @@ PATHS = {"/" if name == "index.html" else f"/{name}": name for name in page_file
 
 
 def routes() -> Iterator[Route]:
-    """The routes of the files, which are read once."""
+    """The routes of the files; reads the files once."""
     contents = page_files()
     for path, name in PATHS.items():
         yield Route(path, _answering(contents[name], TYPES[PurePath(name).suffix]), methods=["GET"])
 
 
 def _answering(content: bytes, kind: str) -> Callable[[Request], Response]:
-    """A handler that makes a new answer each time: compression changes its headers."""
+    """A handler that makes a new answer each time, because compression changes its headers."""
     headers = {"Cache-Control": "no-cache"}
     return lambda _request: Response(content, media_type=kind, headers=headers)

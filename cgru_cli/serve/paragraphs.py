@@ -1,4 +1,4 @@
-"""Texts of several lines and sentences: translated a sentence at a time, and joined."""
+"""Translate texts of several lines and sentences: each sentence separately, then joined."""
 
 import asyncio
 from collections.abc import Sequence
@@ -26,8 +26,8 @@ async def translated(
 ) -> list[Translation]:
     """The translations of texts, with their line breaks.
 
-    sentences: splits lines into sentences; None: each line is one. avoided, plain: of each line
-    (see `Line`). A text of one sentence keeps its n-best list. Raises Refusal.
+    sentences: splits lines into sentences; None if each line is a sentence. avoided, plain: of each
+    line (see `Line`). A text of one sentence keeps its n-best list. Raises Refusal.
     """
     if not service.ready:
         raise Refusal("loading", headers={"Retry-After": "5"})

@@ -1,4 +1,4 @@
-"""Requests that cannot be answered: their codes, and the answers in JSON.
+"""Errors of requests: their codes, and the answers in JSON.
 
 Source: RFC 9457, "Problem Details for HTTP APIs", for the server's own protocol.
 """
@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from ..errors import CgruError
 
-CODES = {  # the status of each, and its meaning
+CODES = {  # the status and the meaning of each code
     "not_json": (400, "the body is not a JSON object"),
     "invalid_field": (400, "a field is missing, unknown, or has a value that is not allowed"),
     "not_possible": (400, "fields contradict each other, or the model cannot do what they ask for"),
@@ -40,10 +40,10 @@ CODES = {  # the status of each, and its meaning
 
 
 class Refusal(CgruError):
-    """A request, or one of its lines, that cannot be answered.
+    """The error of a request, or of one of its lines.
 
-    code: one of CODES; message: its meaning if not given; headers: those of the response; field: of
-    the request, if it is at fault.
+    code: one of CODES; message: by default the code's meaning; headers: of the response; field: the
+    request's field at fault, if any.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Refusal(CgruError):
 
     @classmethod
     def of(cls, line: Any, number: int, code: str, problem: str, place: int = 0) -> Self:
-        """The refusal of a line (counted from 0); place: of the text at fault, in its `texts`."""
+        """The refusal of a line (counted from 0); place: the index in `texts` of the wrong text."""
         return cls(code, f"line {number + 1}: {problem}", field=line.field(number, place))
 
     @property

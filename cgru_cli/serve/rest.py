@@ -89,7 +89,7 @@ class Rest:
     async def _paragraphs(
         self, request: Request, kind: Kind, asked: messages.TranslateRequest
     ) -> messages.TranslateAnswer:
-        """The translations of texts; their sentences are translated as lines. Raises Refusal."""
+        """The translations of texts, by translating sentences as lines. Raises Refusal."""
         for name in (*_MORE, "prefixes", "constraints", "alignment", "word_scores", "stream"):
             if getattr(asked, name):
                 raise Refusal("not_possible", f"split_sentences and {name} exclude each other")
@@ -116,7 +116,7 @@ class Rest:
             given = getattr(asked, name)
             if given is not None and len(given) != count:
                 raise Refusal("not_possible", f"{len(given)} {name} for {count} texts", field=name)
-        if any("\n" in phrase for phrase in asked.avoid):  # also if there are no texts
+        if any("\n" in phrase for phrase in asked.avoid):  # even if there are no texts
             raise Refusal("invalid_field", "avoid: a phrase has a line break", field="avoid")
         prefixes = asked.prefixes or [""] * count
         constraints = asked.constraints or [[]] * count
@@ -169,7 +169,7 @@ class Rest:
         rest = iter(await answered(request, service, kind, lines, admitted=True))
         listed = []
         for one in found:
-            # of an ensemble, the geometric mean of the models
+            # for an ensemble, the geometric mean of the models
             log_probability = float(one.word_scores[place]) / (sum(model.plan.weights) or 1.0)
             probability = math.exp(min(0.0, log_probability))
             if len(one.tokens) == place:  # the sentence ends here
@@ -204,7 +204,7 @@ class Rest:
 
 
 def _more(asked: messages.TranslateRequest) -> dict[str, Any]:
-    """The options of `cgru translate` that a request states, and those that these depend on."""
+    """The options of `cgru translate` that a request states, and options that they depend on."""
     more = {name: value for name in _MORE if (value := getattr(asked, name)) is not None}
     if more and (asked.constraints or asked.avoid):
         more["constraints"] = "tabs"
@@ -216,7 +216,7 @@ def _more(asked: messages.TranslateRequest) -> dict[str, Any]:
 def _line(
     kind: Any, model: ServedModel, one: Translation, asked: messages.TranslateRequest, **more: Any
 ) -> Any:
-    """A message of a subtype of `TranslatedLine`, with its further fields."""
+    """A message of a subtype of `TranslatedLine`; more: additional fields."""
     hypotheses = one.hypotheses[: asked.n_best]
     if one.empty:
         hypotheses = [hypothesis._replace(alignment=None) for hypothesis in hypotheses]
@@ -231,7 +231,7 @@ def _line(
 def _scored(
     kind: Any, model: ServedModel, one: Hypothesis, asked: messages.ModelRequest, **more: Any
 ) -> Any:
-    """A message of a subtype of `ScoredWords`, in reading order, with its further fields."""
+    """A message of a subtype of `ScoredWords`, in reading order; more: additional fields."""
     one = one.reversed() if model.right_left else one
     shown = kind(
         words=list(one.tokens),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """The search that a request asks for; None: as set on the server's command line.
+    """The search that a request asks for; None: as on the server's command line.
 
     more: other options of `cgru translate`, by their names.
     """
@@ -45,7 +45,7 @@ class ServedModel:
     def __init__(self, name: str, paths: Sequence[str], options: ServeOptions):
         """Read the model's files, without TensorFlow.
 
-        Raises CgruError for files that cannot be read, or models that cannot form an ensemble.
+        Raises CgruError for unreadable files, and for models that cannot form an ensemble.
         """
         self.name, self.paths = name, tuple(paths)
         self._models = [load_model(path, options.vocabularies, options.runtime) for path in paths]
@@ -55,7 +55,7 @@ class ServedModel:
         self.reads_source = any(one.reads_source for one in self._models)
         self.right_left = self._models[0].right_left
         self.languages = next((one.languages for one in self._models if one.languages), None)
-        # a line's output words must not depend on the other lines of its mini-batch
+        # output words must not depend on the other lines of a mini-batch
         self.plan.shared_shortlist = False
 
     @property
@@ -65,12 +65,12 @@ class ServedModel:
 
     @functools.cached_property
     def search(self) -> LineSearch:
-        """The search; first used after TensorFlow has started."""
+        """The search; to be used only after TensorFlow has started."""
         return LineSearch(self.plan, self._models)
 
     @functools.cached_property
     def scorer(self) -> EnsembleScorer:
-        """The scorer, over the same networks."""
+        """The scorer, which uses the same networks."""
         search, plan = self.search, self.plan
         workspace, attends = plan.options.workspace, self.attends
         scorers = [
@@ -98,7 +98,7 @@ class ServedModel:
         return message
 
     def settings(self, search: SearchOptions) -> SearchSettings:
-        """The settings of a request's search. Raises CgruError if the model cannot do it."""
+        """The settings of a request's search. Raises CgruError if the model does not support it."""
         if search.alignment and not self.attends:
             raise CgruError(f"{self.name}: this model has no attention: no alignments")
         given = self.plan.settings
@@ -125,11 +125,11 @@ class ServedModel:
 
     @property
     def longest(self) -> int:
-        """The words of the longest translation, EOS included: that of the longest source."""
+        """The number of words, including EOS, of the longest possible translation."""
         return self.plan.limit(self.plan.reading.longest + 1)
 
     def max_tokens(self, beam_size: int) -> int:
-        """The number of padded source words that fit into the workspace with such a beam."""
+        """The number of padded source words that fit into the workspace with this beam size."""
         from ..search.beam import max_tokens_of
 
         structures = [one.model.structure for one in self._models]
@@ -137,9 +137,9 @@ class ServedModel:
 
 
 def served_models(options: ServeOptions) -> dict[str, ServedModel]:
-    """The models of the command line by name; the first one is the default.
+    """The models of the command line by name; the first model is the default.
 
-    Raises UsageError for a missing or repeated name, CgruError as `ServedModel` does.
+    Raises UsageError for a missing or repeated name, CgruError like `ServedModel`.
     """
     if not options.model:
         raise UsageError("name a model: cgru serve -m MODEL")

@@ -1,4 +1,4 @@
-"""The listening server: uvicorn, which answers open requests before it stops."""
+"""The listening server: uvicorn, stopping only after it has answered open requests."""
 
 import asyncio
 import socket
@@ -15,11 +15,11 @@ from ..system.terminal import tell
 from .service import Service
 
 LARGEST_HEADERS = 64 << 10  # bytes of a request's first line and headers
-PARSED = 4096  # bytes parsed at a time: the requests in them may wait for the one before
+PARSED = 4096  # bytes parsed at a time, because their requests may have to wait
 
 
 class Server(uvicorn.Server):
-    """Stops at SIGTERM or SIGINT, after the open requests; new ones are answered with 503.
+    """Stops at SIGTERM or SIGINT, after the open requests; answers new requests with 503.
 
     A second signal stops it at once.
     """
@@ -46,10 +46,10 @@ class Server(uvicorn.Server):
 def impatient(seconds: float) -> type[HttpToolsProtocol]:
     """HTTP that closes connections whose request headers take longer than this.
 
-    uvicorn has no such limit. The time is counted from the start of the connection for its first
-    request, and from the first byte for later ones. Headers that are too large are answered with
-    400. A connection is also closed if its client reads nothing of the waiting answers for as long,
-    and requests that follow others on a connection are not parsed before these are answered.
+    uvicorn has no such limit. The time counts from the start of the connection for its first
+    request, and from the first byte for later requests. Too large headers get the answer 400. A
+    connection is also closed if its client does not read any waiting answers for this time. A
+    request is not parsed before the previous requests on its connection are answered.
     """
 
     class Impatient(HttpToolsProtocol):
@@ -80,8 +80,8 @@ def impatient(seconds: float) -> type[HttpToolsProtocol]:
             self._parse()
 
         def _parse(self) -> None:
-            """Parse what has arrived until a request has to wait for the one before it."""
-            # after an upgrade to a WebSocket, the connection is no longer among these
+            """Parse the received bytes until a request has to wait for the previous request."""
+            # after an upgrade to a WebSocket, `connections` no longer has this connection
             while self._unparsed and not self.pipeline and self in self.connections:
                 part = bytes(self._unparsed[:PARSED])
                 del self._unparsed[:PARSED]
@@ -136,7 +136,7 @@ def impatient(seconds: float) -> type[HttpToolsProtocol]:
                 self._timer = None
 
         def _give_up(self) -> None:
-            if self.cycle is None or self.cycle.response_complete:  # else it is being answered
+            if self.cycle is None or self.cycle.response_complete:  # no answer in progress
                 self.transport.close()
 
     return Impatient
@@ -163,7 +163,7 @@ def serve(app: ASGIApp, service: Service) -> None:
         config.load()
     except (OSError, ssl.SSLError) as error:
         problem = reason(error)
-        if isinstance(error, ssl.SSLError):  # OpenSSL names neither the file nor what is wrong
+        if isinstance(error, ssl.SSLError):  # OpenSSL names neither the file nor the mistake
             problem = "not a certificate and its private key without a password, as .pem files"
         raise CgruError(f"{options.tls_certificate}, {options.tls_key}: {problem}") from None
     with _listening(options.host, options.port) as listener:

@@ -1,4 +1,4 @@
-"""The service behind all protocols: it hands lines to the engine and awaits their outcomes."""
+"""The service behind all protocols: passes lines to the engine and awaits their outcomes."""
 
 import asyncio
 import contextlib
@@ -25,20 +25,20 @@ class Service:
     """The models, the engine that computes, and the state of the server."""
 
     def __init__(self, models: Mapping[str, ServedModel], options: ServeOptions):
-        """models: by name; the first one is the default."""
+        """models: by name; the first model is the default."""
         self.models, self.options = dict(models), options
         self.metrics = Metrics()
         self.rate_limit = RateLimit(options.rate_limit)
         self.engine = Engine(
             self.metrics, queue=options.queue, batch_wait=options.batch_wait / 1000
         )
-        self.ready = False  # all models have translated a line
-        self.draining = False  # new requests are refused, as the server is about to stop
+        self.ready = False  # whether all models have translated a line
+        self.draining = False  # whether the server is about to stop, and refuses new requests
         self.active = 0  # admitted requests without an answer
         self.metrics.watch(lambda: self.engine.queued, lambda: self.active)
 
     def start(self) -> None:
-        """Start the engine; ready when every model has translated a line."""
+        """Start the engine; the service is ready when every model has translated a line."""
         self.engine.start()
         left = set(self.models)
 
@@ -55,7 +55,7 @@ class Service:
 
     @contextlib.contextmanager
     def active_request(self) -> Iterator[None]:
-        """Count a request, for which a stopping server waits, as active inside the block."""
+        """Count a request as active inside the block; a stopping server waits for it."""
         self.active += 1
         try:
             yield
@@ -63,7 +63,7 @@ class Service:
             self.active -= 1
 
     def log(self, client: str, path: str | None, method: str, status: int, seconds: float) -> None:
-        """Count and log a request, without its texts; path: None for an unknown one."""
+        """Count and log a request, without its texts; path: None if unknown."""
         self.metrics.answered(path or "other", method if path else "", status, seconds)
         if not self.options.quiet:
             shown = path or "(no such path)"
@@ -86,7 +86,7 @@ class Service:
         try:
             return Kind(model, model.settings(search), forced)
         except CgruError as error:
-            first = str(error).partition(" ")[0]  # of an option that is at fault
+            first = str(error).partition(" ")[0]  # the option at fault
             field = first.rstrip(":") if first.rstrip(":") in asked else ""
             raise Refusal("not_possible", model.public(error), field=field) from None
 
@@ -95,7 +95,7 @@ class Service:
         return max(self.options.max_beam_size, model.plan.settings.beam_size)
 
     def check_size(self, model: ServedModel, name: str, size: int | None) -> None:
-        """Raise Refusal if the field `name` is above that."""
+        """Raise Refusal if the field `name` exceeds `most`."""
         most = self.most(model)
         if size is not None and not 1 <= size <= most:
             message = f"{name} {size}: this server allows 1 to {most}"
@@ -107,8 +107,8 @@ class Service:
         """Raise Refusal for too many lines, now or within a minute, or a line that is too long or
         has a line break.
 
-        All phrases of a line together may be as long as a line. admitted: the rate was checked for
-        the same request.
+        All phrases of a line together may be as long as a line. admitted: whether the rate was
+        already checked for this request.
         """
         if not admitted:
             self.rate_limit.check(client.account)
@@ -141,8 +141,8 @@ class Service:
     ) -> AsyncGenerator[tuple[int, Translation | ScoredPair], None]:
         """Yield the number and outcome of each line when it is ready.
 
-        Closing the generator cancels the other lines. Raises Refusal as `check` does, if the queue
-        is full, or if a line fails.
+        Closing the generator cancels the other lines. Raises Refusal like `check`, if the queue is
+        full, or if a line fails.
         """
         self.check(client, lines, admitted=admitted)
         if self.options.log_texts:
@@ -171,7 +171,7 @@ class Service:
     async def all(
         self, client: Client, kind: Kind, lines: Sequence[Line | Pair], *, admitted: bool = False
     ) -> list[Any]:
-        """The outcomes of all lines in order. Raises Refusal as `outcomes` does."""
+        """The outcomes of all lines in order. Raises Refusal like `outcomes`."""
         done: dict[int, Any] = {}
         outcomes = self.outcomes(client, kind, lines, admitted=admitted)
         try:

@@ -1,4 +1,4 @@
-"""Scoring pairs of all clients in batches."""
+"""Score pairs of all clients in shared batches."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
 
 
 class SharedScoring:
-    """Mini-batches of pairs of one kind, each taken from the queue when the one before is done."""
+    """Scores mini-batches of one kind, each taken from the queue once the previous is done."""
 
     def __init__(self, kind: Kind, lines: Lines, metrics: Metrics):
-        """kind: one without settings."""
+        """kind: a kind without settings."""
         self._kind, self._lines, self._metrics = kind, lines, metrics
         self._scorer = kind.model.scorer
         self._most = 1 if kind.alone else kind.model.plan.mini_batch
         self._held: tuple[Job, list[Line]] | None = None  # read, but too long for the last batch
-        self.jobs: list[Job] = []  # those not scored yet
+        self.jobs: list[Job] = []  # not scored yet
         self.work = 0.0
 
     def advance(self) -> bool:
         """Score a batch of pairs.
 
-        Returns whether pairs are left that were read but not scored.
+        Returns whether it has read pairs that are not scored yet.
         """
         batch = self._batch()
         if batch:
@@ -41,7 +41,7 @@ class SharedScoring:
         return self._held is not None
 
     def _batch(self) -> list[tuple[Job, list[Line]]]:
-        """The next pairs that together fit into memory and into the time of one turn."""
+        """The next pairs that fit into memory and into one turn together."""
         most_words = min(self._scorer.max_tokens, MOST_WORK // 2)
         batch: list[tuple[Job, list[Line]]] = []
         is_last = self._held is not None and self._lines.crowded(self._kind)
@@ -64,7 +64,7 @@ class SharedScoring:
         return batch
 
     def _read(self, job: Job) -> tuple[Job, list[Line]] | None:
-        """A pair as the models read it; None after an error, which is its outcome."""
+        """A pair as the models read it; after an error, delivers it and returns None."""
         if job.ticket.cancelled:
             return None
         self.jobs.append(job)

@@ -1,4 +1,4 @@
-"""A search that lines of all clients join while it is running."""
+"""A search that lines of all clients join while it runs."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from ..search.settings import SearchSettings
 
 LASTS = 4096  # lines of a search before a new one starts, because bookkeeping grows with each line
-LASTS_IN_A_CROWD = 256  # the same while other kinds wait for this one to end
-STEPS_BETWEEN = 9  # steps before a few lines join again
+LASTS_IN_A_CROWD = 256  # lines of a search while other kinds wait for it to end
+STEPS_BETWEEN = 9  # minimum number of steps before a few more lines join
 
 
 class _Begun(NamedTuple):
@@ -39,10 +39,10 @@ class _Begun(NamedTuple):
 
 
 class SharedSearch:
-    """The search of one kind of lines, which it takes from the queue while it runs."""
+    """Searches lines of one kind, and takes more from the queue while it runs."""
 
     def __init__(self, kind: Kind, lines: Lines, metrics: Metrics):
-        """kind: a kind that has settings."""
+        """kind: a kind with settings."""
         from ..search.beam import BeamSearch
 
         self._kind, self._lines, self._metrics = kind, lines, metrics
@@ -65,7 +65,7 @@ class SharedSearch:
         return [begun.job for begun in self.live.values()] + held
 
     def advance(self) -> bool:
-        """Let lines join, and search one step; returns False if there was nothing to do."""
+        """Let lines join, and search one step; returns False if there are no lines."""
         self._forget_cancelled()
         joined = self._open and self._join()
         if not self.live:
@@ -102,7 +102,7 @@ class SharedSearch:
         )
 
     def _join(self) -> bool:
-        """Let waiting lines join; returns whether there were any."""
+        """Let waiting lines join; returns whether any joined."""
         lines = list(self._joining(self._room()))
         if not lines:
             return False
@@ -123,14 +123,14 @@ class SharedSearch:
     def _room(self) -> int:
         """The number of lines that may join now.
 
-        Encoding new lines takes about as long as a step. If more lines wait than there is room
-        for, a whole batch joins once half of the previous one is finished, as in `cgru translate`.
-        Otherwise the waiting lines join if they are many compared to the search, or have waited as
-        long as they may.
+        Encoding new lines takes about as long as a step. If more lines wait than there is room for,
+        a whole batch joins once half of the previous batch is finished, as in `cgru translate`.
+        Otherwise the waiting lines join if they are many compared to the search, or have waited
+        long enough.
         """
         waiting, overdue = self._lines.waiting(self._kind)
         live = len(self.live)
-        # a batch joins while up to half of the previous one is live
+        # a batch joins while up to half of the previous batch is live
         rows = MOST_WORK / 1.5 / work_of_row(_longest(self.live.values()))
         most = max(1, min(self._most, int(rows / self._beam_size)))
         self._steps += 1
@@ -143,14 +143,14 @@ class SharedSearch:
     def _joining(self, room: int) -> Iterator[_Begun]:
         """The next lines of the queue, at most `room`, that fit into the memory together.
 
-        A turn also bounds the time to read and encode them, and to search all lines.
+        The cost of a turn also limits how many lines are read, encoded and searched.
         """
         if not room:
             return
         self._steps = 0
         live = len(self.live)
         longest = _longest(self.live.values())
-        counted = live if room < self._most else 0  # see `max_tokens_of` for a batch that is left
+        counted = live if room < self._most else 0  # `max_tokens_of` allows for a remaining batch
         longest_new = characters = 0
         for count in range(1, room + 1):
             while self._held is None:
@@ -171,7 +171,7 @@ class SharedSearch:
             yield begun
 
     def _begin(self, job: Job) -> _Begun | None:
-        """A line that needs a search; others get their outcome here."""
+        """A line that needs a search; delivers the outcome of other lines, and returns None."""
         if job.ticket.cancelled:
             return None
         try:
@@ -185,7 +185,7 @@ class SharedSearch:
         return None
 
     def _read(self, job: Job) -> Request:
-        """The line as the search takes it. Raises CgruError if the model cannot read it."""
+        """The line in the form for the search. Raises CgruError if the model cannot read it."""
         line, requests = cast(Line, job.asked), self._line_search.requests
         if (line.required or line.avoided) and not self._line_search.models[0].writes_text:
             raise CgruError("constraints, avoid: this model gives labels and writes no text")
@@ -213,5 +213,5 @@ class SharedSearch:
 
 
 def _longest(lines: Iterable[_Begun]) -> int:
-    """The source words of the longest line, including EOS; 0 for none."""
+    """The number of source words of the longest line, including EOS; 0 without lines."""
     return max((begun.length for begun in lines), default=0)

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from ..search.settings import SearchSettings
 
 
-# Costs are in row-steps: a hypothesis is extended by a word, or a word of a source is encoded.
-MOST_WORK = 1500  # of a joining batch, and of a step; a line that costs more runs by itself
+# Costs are in row-steps: extending a hypothesis by a word, or encoding a source word.
+MOST_WORK = 1500  # maximum cost of a joining batch, and of a step; a longer line runs by itself
 WORDS_PER_ROW = 50  # words of a source whose attention costs as much as a row-step without them
 FIXED_WORK = 32  # row-steps that take as long as the fixed part of a step
-MOST_CHARACTERS = 20_000  # split into words before other requests have their turn
+MOST_CHARACTERS = 20_000  # maximum to split into words before another request's turn
 SMALL_REQUEST = 20_000  # characters times beam size of the largest request that is not large
 
 
@@ -30,10 +30,10 @@ LINE_CHARACTERS = 10  # minimum cost of a line
 class Line(NamedTuple):
     """A line to translate.
 
-    prefix: the beginning of its translation, as text or as the model's words. next_only: the search
-    ends one word after the prefix. required, avoided: phrases that its translation must contain,
-    and must not contain. plain: the text has no marks, whatever the server's --markup. of_text: the
-    number of the request's text that this line is a part of, if it is not the line's own number.
+    prefix: the beginning of its translation, as text or as the model's words. next_only: end the
+    search one word after the prefix. required, avoided: phrases that its translation must contain,
+    and must not contain. plain: whether the text has no marks, whatever the server's --markup.
+    of_text: the number of the request's text that contains this line, if not the line's own number.
     """
 
     text: str
@@ -52,12 +52,12 @@ class Line(NamedTuple):
 
     @property
     def phrases(self) -> list[str]:
-        """The required phrases, with all their alternatives, and the avoided ones."""
+        """The required phrases with all their alternatives, and the avoided phrases."""
         required = [phrase for one in self.required for phrase in alternatives(one)]
         return [*required, *self.avoided]
 
     def field(self, number: int, place: int = 0) -> str:
-        """The field of a request with the text at a place of `texts`; number: the line's."""
+        """The request's field that contains the text at a place of `texts`; number: the line's."""
         if self.avoided and place >= len(self.texts) - len(self.avoided):
             return "avoid"
         number = number if self.of_text is None else self.of_text
@@ -65,7 +65,7 @@ class Line(NamedTuple):
 
 
 class OnlyLine(Line):
-    """The line of a request that has one."""
+    """The line of a request that has only one line."""
 
     def field(self, number: int, place: int = 0) -> str:
         """As for `Line`."""
@@ -91,9 +91,9 @@ class Pair(NamedTuple):
 class Kind(NamedTuple):
     """The properties that lines must share to be computed together.
 
-    settings: the search's; None for scoring. forced: whether translations have prefixes or
-    constraints, which make steps slower. large: whether the requests cost much, so that small ones
-    do not share their long steps. alone: one line at a time, after a failure.
+    settings: of the search; None for scoring. forced: whether translations have prefixes or
+    constraints, which make steps slower. large: whether the requests are expensive; small requests
+    must not share their long steps. alone: whether to compute one line at a time, after a failure.
     """
 
     model: ServedModel
@@ -103,7 +103,7 @@ class Kind(NamedTuple):
     alone: bool = False
 
     def is_large(self, lines: Sequence[Line | Pair]) -> bool:
-        """Whether a request of these lines is expensive, estimated before they are split."""
+        """Whether a request with these lines is expensive, estimated before they are split."""
         beam_size = self.settings.beam_size if self.settings else 1
         return beam_size * sum(map(_characters, lines)) > SMALL_REQUEST
 
@@ -113,7 +113,7 @@ def _characters(line: Line | Pair) -> int:
 
 
 def work_of_row(words: int) -> float:
-    """The row-steps that one more word of a hypothesis costs; words: the source's."""
+    """The cost, in row-steps, of another word of a hypothesis; words: of the source."""
     return 1 + words / WORDS_PER_ROW
 
 
@@ -125,8 +125,8 @@ Deliver = Callable[[int, Outcome], None]
 class Ticket:
     """A request in the engine.
 
-    deliver: called by the engine's thread once for each line, in any order, with the line's number
-    and outcome; not called after cancellation.
+    deliver: the engine's thread calls it once for each line, in any order, with the line's number
+    and outcome, but not after cancellation.
     """
 
     client: str
@@ -155,13 +155,13 @@ class Job:
 
 
 class Lines(Protocol):
-    """Where a search or a scoring gets its lines: the engine's queue."""
+    """The engine's queue, from which a search or a scoring gets its lines."""
 
     def waiting(self, kind: Kind) -> tuple[int, bool]:
-        """The number of lines of a kind, and whether they have waited as long as they may."""
+        """The number of lines of a kind, and whether they have waited long enough."""
 
     def take(self, kind: Kind) -> Job | None:
         """Remove and return the next line of a kind, None if there is none."""
 
     def crowded(self, kind: Kind) -> bool:
-        """Whether another kind waits until a running kind like this one ends."""
+        """Whether another kind cannot start until a running kind like this one ends."""
