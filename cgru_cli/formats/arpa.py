@@ -13,13 +13,13 @@ from ..system.versions import installed
 from ..text.vocabulary import Vocabulary
 
 _BINARY = b"mmap lm http://kheafield.com/code"
-_PLACE = re.compile(r".* threw \w+( because .*?')?\.? ")  # in kenlm's source, in its messages
-_LOOKED_AT = 1 << 16  # bytes; comments may precede the first section
+_PLACE = re.compile(r".* threw \w+( because .*?')?\.? ")  # the place in kenlm's source, in messages
+_LOOKED_AT = 1 << 16  # bytes to search, because comments may precede the first section
 
 
 def is_arpa(path: str) -> bool:
-    """Whether a file, gzipped or not, holds n-grams. Raises CgruError where it cannot be read."""
-    if not os.path.exists(path):  # the prefix of a checkpoint's names
+    """Whether a file, gzipped or not, holds n-grams. Raises CgruError for an unreadable file."""
+    if not os.path.exists(path):  # may be the prefix of a checkpoint's files
         return False
     with reading(path):
         start = first_bytes(path, _LOOKED_AT)
@@ -30,7 +30,7 @@ class NGrams:
     """An n-gram language model."""
 
     def __init__(self, path: str):
-        """Raises CgruError for a damaged file, and where kenlm is not installed."""
+        """Raises CgruError for a damaged file, and if kenlm is not installed."""
         with at(f"{path}: an n-gram model"):
             kenlm = installed("kenlm", "arpa")
         settings = kenlm.Config()
@@ -49,7 +49,7 @@ class NGrams:
         return sum(word in self._model for word in vocabulary.words.values())
 
     def log_probs(self, texts: Sequence[Sequence[str]]) -> np.ndarray:
-        """log p(text) of each text, given as words, with its end: nats, float64."""
+        """log p(text) of each text, given as words, including its end: nats, float64."""
         return np.array([self._log_prob(text) for text in texts], np.float64)
 
     def _log_prob(self, words: Sequence[str]) -> float:

@@ -1,7 +1,6 @@
 """Files of named arrays: `.npz` and `.h5`, read as untrusted input and written atomically.
 
-Headers are read first, so that names and shapes can be checked before any memory is allocated for
-the arrays.
+Headers are read first, so that names and shapes can be checked before arrays take memory.
 """
 
 import contextlib
@@ -23,10 +22,10 @@ from ..system.structured_files import check_no_pipe
 
 EXAMPLES = Path(__file__).parents[2] / "examples"  # in a clone of the repository
 GIT_LFS = b"version https://git-lfs"
-MOST_ARRAYS = 10_000  # of a file; the deepest models have some hundreds
+MOST_ARRAYS = 10_000  # in a file; the deepest models have some hundreds
 MOST_EXPANDED = 100  # array bytes per byte of the file; trained weights give at most 1.2
 ALWAYS_ALLOWED = 1 << 26  # bytes of arrays, whatever the file's size
-_DEFLATED = 1032  # the most bytes that deflate can expand one byte to
+_DEFLATED = 1032  # maximum number of bytes that one byte of deflate can expand to
 _HEAP = b"GCOL\x01\0\0\0"  # the first bytes of a heap in an HDF5 file
 _NOT_READ = "cannot be read; is the file complete?"
 
@@ -35,7 +34,7 @@ _NOT_READ = "cannot be read; is the file complete?"
 class StoredArray:
     """An array of a file, whose content is read on demand.
 
-    name: in the file; shape: of the array that `read` returns; turned: whether this is the
+    name: in the file; shape: of the array that `read` returns; turned: whether this array is the
     transpose of the stored array.
     """
 
@@ -47,7 +46,7 @@ class StoredArray:
 
     @classmethod
     def of(cls, name: str, array: np.ndarray) -> Self:
-        """An array that is in memory already."""
+        """An array that is already in memory."""
         return cls(name, array.shape, array.dtype, lambda: array)
 
     @property
@@ -68,7 +67,7 @@ class StoredArray:
         )
 
     def only_row(self) -> Self:
-        """The one row of a matrix of shape (1, N): (N,)."""
+        """The only row of a matrix of shape (1, N): (N,)."""
         read = self.read
         return dataclasses.replace(self, shape=self.shape[1:], read=lambda: read()[0])
 
@@ -78,7 +77,7 @@ class StoredArray:
 
 
 def read_npz(path: Path, skip: Callable[[str], bool] = lambda name: False) -> dict[str, np.ndarray]:
-    """The arrays of an `.npz`, except those whose names are skipped; raises as `open_npz`."""
+    """The arrays of an `.npz`, except skipped names; raises CgruError like `open_npz`."""
     start_of(path)
     with open_npz(path, skip) as stored:
         return {name: array.read() for name, array in stored.items()}
@@ -88,11 +87,11 @@ def read_npz(path: Path, skip: Callable[[str], bool] = lambda name: False) -> di
 def open_npz(
     path: Path, skip: Callable[[str], bool] = lambda name: False
 ) -> Iterator[dict[str, StoredArray]]:
-    """The arrays of an `.npz`, except those whose names are skipped; they can be read inside.
+    """The arrays of an `.npz`, except skipped names; they are readable inside the `with` block.
 
-    Members are stored or deflated. Nothing is unpickled: an array of Python objects is an error
-    unless it is skipped. So is a header that does not fit the bytes after it, and a file whose
-    arrays are far larger than itself. Raises CgruError, naming the file and the array.
+    Members may be stored or deflated. Nothing is unpickled. Raises CgruError, naming file and
+    array, for an array of Python objects that is not skipped, a header that does not fit the bytes
+    after it, and a file whose arrays are far larger than itself.
     """
     with contextlib.ExitStack() as stack:
         with parsing(path, "not a complete .npz file"):
@@ -115,7 +114,7 @@ def open_npz(
 def _stored(
     path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str
 ) -> StoredArray:
-    """A member, whose header is read now."""
+    """The array of a member; reads only the header."""
     source = f"{path}: array {name}"
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise CgruError(
@@ -165,13 +164,13 @@ def _check_expansion(path: Path, stored: Mapping[str, StoredArray]) -> None:
 def write_npz(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Write an uncompressed `.npz` in C order, atomically.
 
-    Plain zip entries with sizes in the local header (no zip64 extension below 4 GiB): Marian's
-    reader, unlike NumPy's, reads the local headers. Times are fixed, so equal content gives
-    equal files.
+    The zip entries have sizes in the local header (no zip64 extension below 4 GiB), because
+    Marian's reader, unlike NumPy's, reads the local headers. Times are fixed, so equal content
+    gives equal files.
     """
     with atomic_write(path) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
         for name, array in arrays.items():
-            # not ascontiguousarray, which would make a 0-d array 1-d
+            # not ascontiguousarray, which turns 0-d arrays into 1-d arrays
             array = np.asarray(array, order="C")
             entry = zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0))
             entry.file_size = array.nbytes  # decides on zip64, with some bytes to spare
@@ -180,10 +179,10 @@ def write_npz(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
 
 
 def _check_heaps(path: Path) -> None:
-    """Raise ValueError where a heap of texts in an HDF5 file is damaged.
+    """Raise ValueError if a heap of texts in an HDF5 file is damaged.
 
-    The library steps from object to object by their sizes. Where free space has size 0 it never
-    ends, and no signal stops it. (HDF5 File Format Specification, III.E: the global heap.)
+    The library steps from object to object by their sizes. At free space of size 0 it loops
+    forever, and no signal stops it. (HDF5 File Format Specification, III.E: the global heap.)
     """
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         start = content.find(_HEAP)
@@ -195,7 +194,7 @@ def _check_heaps(path: Path) -> None:
             while place + 16 <= end:
                 index = int.from_bytes(content[place : place + 2], "little")
                 size = int.from_bytes(content[place + 8 : place + 16], "little")
-                space = 16 + -(-size // 8) * 8 if index else size  # free space counts its own head
+                space = 16 + -(-size // 8) * 8 if index else size  # free space includes a header
                 if not 16 <= space <= end - place:
                     raise ValueError("a heap is damaged")
                 place += space
@@ -204,9 +203,9 @@ def _check_heaps(path: Path) -> None:
 
 @contextlib.contextmanager
 def open_hdf5(path: Path, attribute: str) -> Iterator[tuple[dict[str, StoredArray], str | None]]:
-    """Datasets by path, which can be read inside, and a text attribute, if the file has it.
+    """Datasets by path, readable inside the `with` block, and a text attribute if present.
 
-    Raises CgruError naming the file.
+    Raises CgruError, naming the file.
     """
     import h5py
 
@@ -254,7 +253,7 @@ def write_hdf5(path: Path, arrays: Mapping[str, np.ndarray], attribute: str, tex
 
 
 def start_of(path: Path) -> bytes:
-    """The first bytes of a file. Raises CgruError, with the reason, where it cannot be read."""
+    """The first bytes of a file. Raises CgruError, with the reason, if it is unreadable."""
     if path.is_dir():
         raise CgruError(f"{path}: is a directory; name the model file in it")
     if not os.path.lexists(path):

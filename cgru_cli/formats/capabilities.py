@@ -1,6 +1,6 @@
 """The features of a model that the files of each program cannot hold.
 
-The name table says which arrays a dialect has names for. This file states which structures a
+The name table lists the arrays for which a dialect has names. This file lists the structures that a
 program would compute differently although it has names for their arrays.
 """
 
@@ -23,7 +23,7 @@ from ..parameters.structure import (
     Unit,
 )
 
-# cgru's own formats hold everything; the others are written in these dialects.
+# cgru's own formats hold every model; other formats are written in these dialects.
 OWN_FORMATS = ("npz", "h5", "onnx")
 DIALECT = {
     Program.DL4MT.value: Dialect.NEMATUS,
@@ -41,7 +41,7 @@ def is_deep(s: Structure) -> bool:
 
 
 def _features(s: Structure) -> Iterator[tuple[str, bool, tuple[str, ...]]]:
-    """A feature, whether the model has it, and the programs that compute with it."""
+    """A feature, whether the model has it, and the programs that support it."""
     norm, readout = s.normalization, s.readout_activation
     yield "layer normalisation of Nematus", norm is Normalization.NEMATUS, _DEEP[:3]
     yield "Marian's layer normalisation", norm is Normalization.MARIAN, (_AMUN, _S2S)
@@ -127,6 +127,6 @@ def cannot_hold(structure: Structure, to: str) -> list[str]:
     lost = [text for text, has, holders in _features(structure) if has and to not in holders]
     dialect = DIALECT[to]
     nameless = [row.name for row in parameters(structure) if dialect not in row.names]
-    if nameless and not lost:  # a feature without a name above: still never dropped
+    if nameless and not lost:  # never drop an array, even of a feature not listed above
         lost = [f"array {name}" for name in nameless]
     return lost

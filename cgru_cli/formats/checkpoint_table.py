@@ -1,7 +1,7 @@
 """The `.index` of a TensorFlow checkpoint: a table of LevelDB (its table_format.md).
 
-A table maps names to messages. Blocks of entries come first, and a list of these blocks last; each
-has a checksum. An entry omits the beginning that its name shares with the one before.
+A table maps names to messages. It has blocks of entries, then a list of these blocks; each block
+has a checksum. An entry omits the beginning that its name shares with the previous name.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from .crc32c import masked_crc32c
 from .protobuf import read_varint, varint
 
 _LONGEST_NAME = 1000
-_FOOTER, _TRAILER = 48, 5  # of the file; of a block: a byte for its compression, and a checksum
+_FOOTER, _TRAILER = 48, 5  # bytes of the file's footer; of a block's compression and checksum
 _MAGIC = bytes.fromhex("57fb808b247547db")
 _RESTARTS = (0).to_bytes(4, "little") + (1).to_bytes(4, "little")  # names are whole at place 0 only
 
@@ -62,14 +62,14 @@ def _block(content: bytes, start: int, size: int) -> Iterator[tuple[bytes, bytes
 
 
 def _handle(content: bytes, place: int) -> tuple[int, int, int]:
-    """Start and size of a block, and where this ends."""
+    """Start and size of a block, and the place after the handle."""
     start, place = read_varint(content, place)
     size, place = read_varint(content, place)
     return start, size, place
 
 
 def table(messages: Mapping[bytes, bytes]) -> bytes:
-    """A table of these messages by name: their block, one of no filters, and the list of blocks."""
+    """A table of messages by name: their block, an empty block of filters, the list of blocks."""
     content, handle = _with_block(b"", sorted(messages.items()))
     content, filters = _with_block(content, [])
     content, blocks = _with_block(content, [(max(messages), handle)])
@@ -77,7 +77,7 @@ def table(messages: Mapping[bytes, bytes]) -> bytes:
 
 
 def _with_block(content: bytes, entries: Sequence[tuple[bytes, bytes]]) -> tuple[bytes, bytes]:
-    """The content with one more block, and the block's handle."""
+    """The content with another block appended, and the block's handle."""
     block = b""
     for key, value in entries:
         block += varint(0) + varint(len(key)) + varint(len(value)) + key + value

@@ -1,6 +1,6 @@
-"""The keys that are read from configurations, with the kind and bounds of their values.
+"""The known keys of configurations, with the kind and bounds of their values.
 
-Configurations come from anywhere. A value of another kind is an error that names file and key;
+Configurations are untrusted input. A value of another kind is an error that names file and key;
 other keys are ignored.
 """
 
@@ -17,7 +17,7 @@ from ..system.structured_files import check_text
 from ..system.typed_json import problem
 
 # Fields of Structure, and their keys in the configurations of Nematus-TF, of Nematus on Theano and
-# DL4MT, and of older versions; normalized is whether there is any normalisation.
+# DL4MT, and of older versions; normalized: whether the model has any normalisation.
 _NEMATUS = """
     target_embedding target_embedding_size dim_word embedding_size
     state state_size dim -
@@ -53,7 +53,7 @@ MARIAN_KEYS = {
 
 
 def keyed(structure: Structure, keys: Mapping[str, str]) -> dict[str, Any]:
-    """The values of a structure by a program's keys."""
+    """The values of a structure, by a program's keys."""
     fields = dataclasses.asdict(structure)
     fields["normalized"] = structure.normalization is not Normalization.NONE
     return {key: fields[name] for name, key in keys.items()}
@@ -63,7 +63,7 @@ LARGEST_NUMBER = 1e9
 Number = Annotated[float, Meta(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
 _Rows = Annotated[int, Meta(ge=-1, le=LARGEST_SIZE)]  # -1 and 0 mean "all"
 _Count = Annotated[int, Meta(ge=0, le=LARGEST_SIZE)]
-_Text = Annotated[str, Meta(max_length=4096)]  # as long as a path
+_Text = Annotated[str, Meta(max_length=4096)]  # the maximum length of a path
 _Several = Meta(max_length=100)  # vocabularies, models
 _EachRows = Annotated[list[_Rows], _Several] | _Rows
 _Texts = Annotated[list[_Text | int], _Several] | _Text  # YAML reads digits as a number
@@ -88,7 +88,7 @@ _OTHER_KEYS: dict[Any, str] = {
 
 
 def _kinds() -> dict[str, Any]:
-    """The type of each key's values: that of its field of Structure, or of `_OTHER_KEYS`."""
+    """The type of each key's values, from its field of Structure or from `_OTHER_KEYS`."""
     fields = get_type_hints(Structure, include_extras=True)
     kinds = {
         key: fields[name]
@@ -103,9 +103,9 @@ KINDS = _kinds()
 
 
 def value_of(values: Mapping, key: str, source: str) -> Any:
-    """The value of a key in `KINDS`; None where it is absent, null or an empty text.
+    """The value of a key in `KINDS`; None if absent, null or an empty text.
 
-    Raises CgruError, naming source and key, where it is of another kind.
+    Raises CgruError, naming source and key, for a value of another kind.
     """
     value = values.get(key)
     if value is None or (isinstance(value, str) and value == ""):
@@ -120,7 +120,7 @@ def value_of(values: Mapping, key: str, source: str) -> Any:
 
 
 def list_of(values: Mapping, key: str, source: str) -> list:
-    """As `value_of`, for a key with a list or its only element; empty where it is absent."""
+    """Like `value_of`, for a key with a list or its only element; empty if absent."""
     value = value_of(values, key, source)
     if value is None:
         return []
@@ -128,7 +128,7 @@ def list_of(values: Mapping, key: str, source: str) -> list:
 
 
 def shown(value: Any) -> str:
-    """A value as messages show it; only the beginning of a long one."""
+    """A value, formatted for messages; long values are cut."""
     if isinstance(value, (dict, list, tuple)):
         return f"a {'set of names' if isinstance(value, dict) else 'list'} of {len(value)}"
     text = repr(value[:100] if isinstance(value, (str, bytes)) else value)

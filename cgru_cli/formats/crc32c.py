@@ -12,8 +12,8 @@ _ROW = 2**_DOUBLINGS  # bytes
 def crc32c(data: bytes) -> int:
     """The checksum of all bytes.
 
-    The register after a row of zeros is a linear function of the register before it. So all words
-    of a row are moved past the next row at once; the final row has the checksum of all rows.
+    The register after a row of zeros is a linear function of the register before it. Therefore all
+    words of a row move past the next row at once, and the final row has the checksum of all rows.
     """
     short = len(data) % _ROW
     register = _bytewise(0xFFFFFFFF, data[:short])

@@ -8,14 +8,14 @@ from .configuration_values import MARIAN_KEYS, keyed
 from .model import Model
 
 _TRUE = ("true", "1", "yes", "on")
-_UNSEEN = ("skip", "enc-type", "best-deep")  # of models of one level
+_UNSEEN = ("skip", "enc-type", "best-deep")  # have no effect on models of one level
 
 
 def check_declared(models: Sequence[Model], declared: Sequence[str]) -> None:
     """Raise CgruError for a model that contradicts `NAME=VALUE`, UsageError for unknown names.
 
-    The names are Marian's options. A vocabulary of 0 words matches any size. Properties that a
-    model of one level cannot show, such as skip connections, are not compared.
+    The names are Marian's options. A vocabulary of 0 words matches any size. Properties without
+    effect on models of one level, such as skip connections, are not compared with these.
     """
     for model in models:
         facts = _facts(model)
@@ -38,7 +38,7 @@ def check_declared(models: Sequence[Model], declared: Sequence[str]) -> None:
 
 
 def _facts(model: Model) -> dict[str, tuple[str, ...]]:
-    """All ways to write each value, the plainest first, by Marian's names of options."""
+    """All spellings of each value, the plainest first, by Marian's option names."""
     s = model.structure
     known = keyed(s, MARIAN_KEYS) | {
         "tied-embeddings": s.tied_output,
@@ -64,7 +64,7 @@ def _cell(unit: Unit) -> tuple[str, ...]:
 
 
 def _types(model: Model) -> tuple[str, ...]:
-    """Marian reads models of DL4MT and Nematus as its types amun and nematus."""
+    """The names of the model's type; Marian's types amun and nematus read DL4MT and Nematus."""
     if model.structure.type is not Type.CGRU:
         return (model.structure.type.value,)
     if model.program.startswith("marian-"):

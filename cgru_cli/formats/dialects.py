@@ -1,7 +1,7 @@
 """The program that wrote a file's arrays, and its conventions.
 
-The names of the arrays tell the dialect. Models that are recognised but cannot be computed are
-refused here.
+The names of the arrays determine the dialect. This file also rejects recognised models that cgru
+cannot compute.
 """
 
 import re
@@ -50,7 +50,7 @@ def recognise(path: Path, stored: Mapping[str, StoredArray], settings: ModelSett
     return Dialect.NEMATUS
 
 
-# Kinds of models that cannot be computed, by a pattern of array names that only they have.
+# Kinds of models that cgru cannot compute, by a pattern of array names that only they have.
 _UNCOMPUTABLE = {
     "self_W|self_attention|/layer_": "a transformer; cgru computes recurrent models only",
     "^(lm_|fusion_lm_|ff_logit_lm)": "a Nematus model fused with a language model; translate with "
@@ -64,7 +64,7 @@ _UNCOMPUTABLE = {
 
 
 def _uncomputable(names: set[str]) -> str:
-    """The kind of model that has such names and cannot be computed, "" for any other."""
+    """The kind of model with these names if cgru cannot compute it, otherwise ""."""
 
     for pattern, kind in _UNCOMPUTABLE.items():
         if any(re.search(pattern, name) for name in names):
@@ -79,7 +79,7 @@ def _uncomputable(names: set[str]) -> str:
 def refuse_uncomputable(
     path: Path, stored: Mapping[str, StoredArray], settings: ModelSettings
 ) -> None:
-    """Raise CgruError, naming the kind of model, where it cannot be computed."""
+    """Raise CgruError, naming the kind of model, if cgru cannot compute it."""
     if kind := _uncomputable(set(stored)):
         raise CgruError(f"{path}: {kind}")
     u, ux = stored.get("decoder_U"), stored.get("decoder_Ux")
@@ -92,7 +92,7 @@ def refuse_uncomputable(
 
 
 def smoothed(stored: dict, settings: ModelSettings, dialect: Dialect) -> dict:
-    """The arrays that Nematus-TF translates with: exponentially smoothed ones, if there are any."""
+    """The arrays that Nematus-TF translates with: exponentially smoothed arrays if present."""
     if dialect not in (Dialect.NEMATUS_TF, Dialect.NEMATUS_TF_01):
         return stored
     smooth = {n.removesuffix("_smooth"): a for n, a in stored.items() if n.endswith("_smooth")}
@@ -101,7 +101,7 @@ def smoothed(stored: dict, settings: ModelSettings, dialect: Dialect) -> dict:
 
 
 def program(dialect: Dialect, settings: ModelSettings) -> str:
-    """The program whose conventions and defaults hold for a file of this dialect."""
+    """The program whose conventions and defaults apply to a file of this dialect."""
     if dialect is Dialect.NEMATUS and settings.program == "dl4mt":
         return settings.program
     return (Dialect.NEMATUS_TF if dialect is Dialect.NEMATUS_TF_01 else dialect).value
@@ -112,9 +112,9 @@ def convention(
 ) -> np.ndarray:
     """Convert an array between a dialect's convention and cgru's; exact, and its own inverse.
 
-    nmtpy's update gate weighs the proposal, not the previous state: sigma(-x) = 1 - sigma(x).
-    Marian concatenates the stacks of an alternating encoder, not its directions: at even depth the
-    halves of every matrix that multiplies a context are swapped.
+    nmtpy's update gate weights the proposal, not the previous state: sigma(-x) = 1 - sigma(x).
+    Marian concatenates the stacks of an alternating encoder, not its directions; at even depth this
+    swaps the halves of every matrix that multiplies a context.
     """
     if dialect is Dialect.NMTPY and parameter.cell and parameter.shape[-1] == "2D":
         array = array.copy()

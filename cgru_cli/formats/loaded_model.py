@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 class Reading(NamedTuple):
     """How to turn lines of text into words.
 
-    preprocessing: for raw text, done first; to_pieces: whether SentencePiece splits the text, else
-    words stand between spaces; longest: the maximum number of words read from a source line;
-    split: the words of a source line that is not split into pieces; crops_targets: whether given
-    translations are cut to `longest` words too.
+    preprocessing: the first step for raw text; to_pieces: whether SentencePiece splits the text,
+    otherwise spaces separate words; longest: the maximum number of words read from a source line;
+    split: splits a source line into words unless `to_pieces`; crops_targets: whether to cut given
+    translations to `longest` words too.
     """
 
     preprocessing: Preprocessing | None = None
@@ -61,7 +61,7 @@ class LoadedModel:
     model: Model
     sources: list[Vocabulary] = field(repr=False)
     target: Vocabulary = field(repr=False)
-    # by how texts are read; each warns once of texts in the wrong form
+    # by form of the text; each warns once about text in the wrong form
     _watched: dict[tuple[bool, bool], Tokenisation] = field(default_factory=dict, init=False)
 
     def with_arrays(self, arrays: Mapping[str, np.ndarray]) -> LoadedModel:
@@ -72,7 +72,7 @@ class LoadedModel:
     def languages(self) -> tuple[str, str] | None:
         """The codes of source and target language, if the model's `preprocess.json` states them.
 
-        Raises CgruError where that file is damaged.
+        Raises CgruError if that file is damaged.
         """
         preprocessing = preprocessing_of([self], {})
         source, target = preprocessing.settings.languages if preprocessing else ("", "")
@@ -93,7 +93,7 @@ class LoadedModel:
 
     @property
     def reads_source(self) -> bool:
-        """Whether there is a source; a language model has none, but there may be a condition."""
+        """Whether the model has a source; a language model has none, except for a condition."""
         return self.model.structure.has_source
 
     @property
@@ -103,7 +103,7 @@ class LoadedModel:
 
     @property
     def writes_text(self) -> bool:
-        """Whether there is a decoder; a classifier gives labels."""
+        """Whether the model has a decoder; classifiers and taggers predict labels."""
         return self.model.structure.type.writes_text
 
     @property
@@ -124,7 +124,7 @@ class LoadedModel:
     def tokenizer(self, reading: Reading) -> Callable[[str], list[str]]:
         """The function from a source line to its words, or to the pieces of raw text.
 
-        A condition is one word; without a source there are none.
+        A condition is one word; without a source there are no words.
         """
         if not self.reads_words:
             return lambda line: [line] if self.reads_source else []
@@ -136,7 +136,7 @@ class LoadedModel:
         return source.tokenize
 
     def source_lines(self, reading: Reading) -> SourceLines:
-        """The splitter of source lines into words."""
+        """The object that splits source lines into words."""
         preprocessing = reading.preprocessing if self.reads_words else None
         factors = preprocessing.settings.factors if preprocessing else 1
         lines = SourceLines(self.tokenizer(reading), preprocessing, longest=reading.longest)
@@ -156,8 +156,8 @@ class LoadedModel:
     def target_words(self, line: str, number: int, reading: Reading) -> list[str]:
         """The words of a target line (counted from 0), in reading order.
 
-        Raises CgruError, naming the line, where it cannot be prepared or has labels that the model
-        does not know.
+        Raises CgruError, naming the line, if the line cannot be prepared or has labels that the
+        model does not know.
         """
         if not self.writes_text:
             labels = tokens(line)
@@ -172,10 +172,10 @@ class LoadedModel:
         return [word.split("|")[0] for word in words] if len(self.sources) > 1 else words
 
     def ids(self, words: Sequence[str], number: int) -> list[tuple[int, ...]]:
-        """The columns of each source word, by `source_ids`, by `with_starts` for a tagger, or by
-        `condition_columns` for a condition. Errors name the line (from 0) and the model.
+        """The columns of each source word, from `source_ids`, `with_starts` for a tagger, or
+        `condition_columns` for a condition. Raises CgruError, naming line (from 0) and model.
         """
-        if not self.reads_source:  # whatever other models of an ensemble read
+        if not self.reads_source:  # even if other models of an ensemble read a source
             return []
         try:
             if not self.reads_words:
@@ -191,9 +191,9 @@ class LoadedModel:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Source lines, given as words, for the model: ids (B,S,F) int32, mask (B,S) float32.
 
-        S counts EOS, which ends and pads lines; F is the number of factors, 0 for a language model.
-        For a model that reads from the end the last word stands first, EOS last. numbers: of the
-        lines (from 0), for messages.
+        S includes EOS, which ends and pads lines; F is the number of factors, 0 for a language
+        model. For a model that reads from the end, the last word comes first and EOS last. numbers:
+        of the lines (from 0), for messages.
         """
         numbers = range(len(sources)) if numbers is None else numbers
         rows = [self.ids(words, number) for words, number in zip(sources, numbers, strict=True)]
@@ -202,9 +202,9 @@ class LoadedModel:
         return pad_ids(rows, self.model.structure.source_columns)
 
     def in_source_order(self, attention: np.ndarray, words: int) -> np.ndarray:
-        """Attention (T,S) over the positions of `source_batch`, reordered to those of the line.
+        """Reorder attention (T,S) from the positions of `source_batch` to positions in the line.
 
-        words: those of the line, without EOS; EOS and padding stay after them.
+        words: of the line, without EOS; EOS and padding remain after the words.
         """
         if not self.source_reversed:
             return attention
@@ -213,7 +213,7 @@ class LoadedModel:
     def target_batch(self, targets: Sequence[Sequence[str]]) -> tuple[np.ndarray, np.ndarray]:
         """Translations, words in the order of writing, for the model: ids (B,T) int32, mask (B,T).
 
-        T counts EOS; the mask is float32.
+        T includes EOS; the mask is float32.
         """
         ids, mask = pad_ids([[(i,) for i in self.target.encode(words)] for words in targets])
         return ids[..., 0], mask
@@ -222,12 +222,12 @@ class LoadedModel:
 def load_model(
     path: str | os.PathLike[str], vocabularies: Sequence[str] = (), runtime: str = "auto"
 ) -> LoadedModel:
-    """A model of any program with its vocabularies.
+    """Load a model of any program with its vocabularies.
 
-    path: as for `cgru translate -m` (.npz, .h5, .onnx, a checkpoint's name). runtime: the library
-    to compute with, as in `cgru translate --runtime`. vocabularies: files,
-    source (one per factor) then target; if none are given, those that the model names. Raises
-    CgruError, naming the file, for a model or vocabulary that cannot be read.
+    path: as for `cgru translate -m` (.npz, .h5, .onnx, a checkpoint's name). vocabularies: files,
+    source (one per factor) then target; by default those that the model names. runtime: the library
+    that will compute the model, as in `cgru translate --runtime`. Raises CgruError, naming the
+    file, for an unreadable model or vocabulary.
     """
     model = read_model.read(path, runtime)
     *sources, target = model_vocabularies.find(model, vocabularies)
@@ -250,7 +250,7 @@ ModelSource = str | os.PathLike[str] | LoadedModel
 def loaded_models(
     models: ModelSource | Sequence[ModelSource], vocabularies: Sequence[str], runtime: str
 ) -> list[LoadedModel]:
-    """Models from files, and copies of models in memory, which may release their arrays."""
+    """Models from files, and copies of models in memory, whose arrays may be released."""
     kinds = str | os.PathLike | LoadedModel
     given: Any = [models] if isinstance(models, kinds) else models
     if not isinstance(given, list | tuple) or not all(isinstance(one, kinds) for one in given):
@@ -268,7 +268,7 @@ def loaded_models(
 
 
 def check_ensemble(models: Sequence[LoadedModel]) -> None:
-    """Raises CgruError where target vocabularies, or directions of reading and writing, differ."""
+    """Raises CgruError if target vocabularies, or directions of reading and writing, differ."""
     rerank = (
         "so they cannot form an ensemble; one can rerank the other's n-best list "
         "(cgru score --n-best)"
@@ -306,8 +306,8 @@ def preprocessing_of(
 ) -> Preprocessing | None:
     """The preprocessing of raw text for these models, from the first MODEL.preprocess.json.
 
-    asked: options that do part of it, and whether each is given. Raises CgruError where a file is
-    damaged or two differ, UsageError where such an option is given.
+    asked: options that do a part of the preprocessing, and whether each is given. Raises CgruError
+    if a file is damaged or two files differ, UsageError if such an option is given.
     """
     paths = [loaded.model.preprocessing for loaded in models]
     paths = [path for path in paths if isinstance(path, StoredFile) or os.path.exists(path)]

@@ -1,8 +1,8 @@
-"""The optimizer's state in a training by Marian, `MODEL.npz.optimizer.npz`.
+"""The optimizer's state in Marian's training runs, `MODEL.npz.optimizer.npz`.
 
-Marian keeps all parameters in one vector, in the order of the names that they have in `s2s` models;
-each array is followed by zeros up to a multiple of 256 bytes. The sums over gradients have the
-same layout (src/graph/parameters.h and src/optimizers/optimizers.cpp of marian-dev).
+Marian keeps all parameters in one vector, ordered by their names in `s2s` models; zeros pad each
+array to a multiple of 256 bytes. The sums over gradients have the same layout
+(src/graph/parameters.h and src/optimizers/optimizers.cpp of marian-dev).
 """
 
 import dataclasses
@@ -23,14 +23,14 @@ from .write_model import arrays_as
 
 _MULTIPLE = 256 // 4  # numbers
 _DENOMINATORS = "adam_denoms"  # 1 - beta ** updates, for both betas of Adam
-_LARGEST = 1 - 1e-12  # of a denominator, as logarithms go
+_LARGEST = 1 - 1e-12  # maximum denominator for which a logarithm is usable
 
 
 @dataclass(frozen=True)
 class MarianOptimizer:
     """weights: before smoothing; sums: by Marian's name (adam_mt, adam_vt, adagrad_gt, and
-    exp_smoothing for smoothed weights), each by the name of the parameter; updates: since the
-    optimizer was new, None if it does not count them.
+    exp_smoothing for smoothed weights) and name of the parameter; updates: their number since the
+    optimizer was new, None if it does not count updates.
     """
 
     weights: dict[str, np.ndarray]
@@ -44,7 +44,7 @@ def is_known(model: Model) -> bool:
 
 
 def read(path: Path, model: Model, betas: tuple[float, float]) -> MarianOptimizer:
-    """Read the state beside a model that Marian wrote. Raises CgruError."""
+    """Read the state beside a model of Marian. Raises CgruError if it does not fit the model."""
     stored = read_npz(path)
     denominators = stored.pop(_DENOMINATORS, None)
     try:
@@ -61,7 +61,7 @@ def read(path: Path, model: Model, betas: tuple[float, float]) -> MarianOptimize
 def write(
     path: Path, model: Model, to: str, state: MarianOptimizer, betas: tuple[float, float]
 ) -> None:
-    """Write the state beside a model that is written in the format `to`. Raises CgruError."""
+    """Write the state beside a model in the format `to`. Raises CgruError."""
     vectors = {**state.sums, "master_parameters": state.weights}
     stored = {name: _vector(model, to, arrays) for name, arrays in vectors.items()}
     if state.updates is not None:
@@ -74,7 +74,7 @@ def _rows(model: Model) -> list[Parameter]:
 
 
 def _vector(model: Model, to: str, arrays: dict[str, np.ndarray]) -> np.ndarray:
-    """Arrays by the names of their parameters as Marian's vector: (1, numbers)."""
+    """Marian's vector (1, numbers) of these arrays, given by the names of their parameters."""
     stored = arrays_as(dataclasses.replace(model, arrays=arrays), to)
     parts = []
     for row in _rows(model):
@@ -85,7 +85,7 @@ def _vector(model: Model, to: str, arrays: dict[str, np.ndarray]) -> np.ndarray:
 
 
 def _arrays(vector: np.ndarray, model: Model) -> dict[str, np.ndarray]:
-    """The reverse of `_vector`. Raises ValueError for a vector of another size."""
+    """The inverse of `_vector`. Raises ValueError for a vector of another size."""
     arrays, place, numbers = {}, 0, vector.ravel()
     for row in _rows(model):
         shape, turned = row.size(model.structure), row.name in model.origin["transposed"]

@@ -1,4 +1,4 @@
-"""A model as it was read: structure, arrays and configuration."""
+"""A model in memory: structure, arrays and configuration."""
 
 import math
 from dataclasses import dataclass, field
@@ -13,33 +13,33 @@ from ..parameters.program import Program
 from ..parameters.structure import Structure
 from ..system.structured_files import StoredFile
 
-PREPROCESSING = ".preprocess.json"  # after a model's name: how raw text is prepared for it
+PREPROCESSING = ".preprocess.json"  # suffix of the file that says how to prepare raw text
 
 
 @dataclass
 class ModelSettings:
     """A configuration in neutral terms.
 
-    structure holds the fields of `Structure` that the configuration states, and two that are
-    compared with the arrays: normalized, rms.
+    structure: the fields of `Structure` that the configuration states, and two properties to
+    compare with the arrays: normalized, rms.
     """
 
     source: str = ""  # the file
-    program: str = ""  # a `Program`, if the configuration tells
+    program: str = ""  # a `Program`, if the configuration states it
     structure: dict = field(default_factory=dict)
     vocabularies: list[str] = field(default_factory=list)  # sources (one per factor), then target
-    preprocessing: StoredFile | None = None  # if the model's own file holds it
+    preprocessing: StoredFile | None = None  # if stored in the model's own file
     unsupported: list[str] = field(default_factory=list)  # features that cgru cannot compute
     right_left: bool = False  # writes from the end of a sentence
-    source_reversed: bool = False  # reads from the end too, as all such models of Marian do
+    source_reversed: bool = False  # also reads from the end, like all such models of Marian
     beam_size: int | None = None
     normalize: float | None = None
     word_penalty: float | None = None
     marian_type: str = ""
-    values: dict = field(default_factory=dict)  # as read, for writing it back
+    values: dict = field(default_factory=dict)  # as read, to write them back
 
     def update(self, other: Self) -> None:
-        """Add values from another file; values that are known already stay."""
+        """Add values from another file, but keep known values."""
         self.structure = other.structure | self.structure
         self.unsupported += other.unsupported
         for name in vars(self):
@@ -50,14 +50,14 @@ class ModelSettings:
 
 @dataclass
 class Model:
-    """A model in memory, whatever file it was read from.
+    """A model in memory, from any kind of file.
 
-    arrays: float32 (float16 only to be written so), C order, by DL4MT/Nematus name; inert: arrays
-    without an effect on the computation; program: dl4mt or the value of a `Dialect`, whose
-    conventions hold; container: the kind of file that it came from; origin: Marian's own form, to
-    write the same file again (dialect, yaml and its length in bytes, names of the transposed
-    arrays); runtime: the library that computes it, "onnx" for a file whose arrays were not read;
-    precision: of its products, if the file fixes it.
+    arrays: float32 (float16 only for writing), C order, by DL4MT/Nematus name; inert: arrays
+    without an effect on the computation; program: dl4mt or the value of a `Dialect`, for the
+    conventions; container: the kind of the original file; origin: Marian's own form, to write the
+    same file again (dialect, yaml and its length in bytes, names of the transposed arrays);
+    runtime: the library that computes the model, "onnx" for a file whose arrays were not read;
+    precision: of its products, if the file determines it.
     """
 
     path: Path
@@ -79,7 +79,7 @@ class Model:
 
     @property
     def one_direction(self) -> bool:
-        """Whether it reads and writes from the same end of a sentence, as all Marian models do."""
+        """Whether it reads and writes from the same end of a sentence, like all Marian models."""
         same = self.settings.right_left == self.settings.source_reversed
         return same or not self.structure.type.reads_source
 
@@ -89,12 +89,12 @@ class Model:
 
     @property
     def store(self) -> str:
-        """The type in which cgru's own formats store the arrays."""
+        """The data type of the arrays in cgru's own formats."""
         return next(iter(self.arrays.values())).dtype.name
 
     @property
     def preprocessing(self) -> str:
-        """The path of its `preprocess.json`, which may not exist."""
+        """The path of the model's `preprocess.json`, which may not exist."""
         return self.settings.preprocessing or f"{self.path}{PREPROCESSING}"
 
     @property

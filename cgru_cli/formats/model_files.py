@@ -37,7 +37,7 @@ HDF5_ATTRIBUTE = "cgru"
 class ModelFile:
     """An opened model.
 
-    path: of a checkpoint the prefix of its files; container: npz, h5, onnx or checkpoint; stored:
+    path: for a checkpoint, the prefix of its files; container: npz, h5, onnx or checkpoint; stored:
     the arrays by their names in the file; own: cgru's own description, if cgru wrote the model;
     origin: the form in which Marian stored its configuration.
     """
@@ -52,7 +52,7 @@ class ModelFile:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[ModelFile]:
-    """The model at this path; its arrays can be read inside the `with` block.
+    """The model at this path; its arrays are readable inside the `with` block.
 
     Raises CgruError for anything else, and for a damaged configuration.
     """
@@ -101,7 +101,7 @@ def opened(path: Path) -> Iterator[ModelFile]:
 
 
 def _checkpoint_prefix(path: Path) -> Path | None:
-    """`model-N` of the files of a TensorFlow checkpoint, if the path names one of them."""
+    """The prefix `model-N` of a TensorFlow checkpoint's files, if the path names one of them."""
     for suffix in (".index", ".meta", ".data-00000-of-00001"):
         if path.name.endswith(suffix):
             path = path.with_name(path.name.removesuffix(suffix))
@@ -113,7 +113,7 @@ def _checkpoint_prefix(path: Path) -> Path | None:
 
 
 def _of_hdf5(path: Path, stored: dict[str, StoredArray], attribute: str | None) -> ModelFile:
-    """cgru's own HDF5 file, where datasets are named by their place in the model."""
+    """cgru's own HDF5 file, whose datasets are named by their place in the model."""
     if attribute is None:
         no = f"no attribute {HDF5_ATTRIBUTE!r}"
         raise CgruError(f"{path}: an HDF5 file, but not one of cgru's ({no})")
@@ -127,7 +127,7 @@ def _of_hdf5(path: Path, stored: dict[str, StoredArray], attribute: str | None) 
 
 
 def _description(source: str, text: str) -> tuple[Own, ModelSettings]:
-    """cgru's description of a model in a file of cgru's own. Raises CgruError if it is damaged."""
+    """The description of a model in one of cgru's own files. Raises CgruError if it is damaged."""
     values = parse_json(text, source)
     own = Own.of(values, source)
     if own is None:
@@ -151,7 +151,7 @@ def _settings_beside(path: Path) -> ModelSettings:
         file = Path(f"{path}{suffix}")
         if file.is_file():
             content = from_marian(read_yaml(file), str(file))
-            if suffix == ".yml":  # of training: its beam is that of validation
+            if suffix == ".yml":  # the beam of a training's options is that of validation
                 content.beam_size = content.normalize = content.word_penalty = None
             settings.update(content)
     return settings
@@ -168,7 +168,7 @@ def _marian_settings(path: Path, stored: StoredArray) -> tuple[ModelSettings, di
     text = content.decode("utf-8", "replace")
     settings = from_marian(parse_yaml(content, source), MARIAN_YAML)
     settings.values = {MARIAN_YAML: text}
-    # Marian reads int8 that ends in NUL; other forms are rewritten.
+    # Marian reads int8 ending in NUL; other forms are rewritten.
     as_marian = whole.dtype == np.int8 and whole.ndim == 1 and text.encode() == content != raw
     if as_marian and raw == content.ljust(len(raw), b"\0"):
         return settings, {"yaml": text, "bytes": len(raw)}

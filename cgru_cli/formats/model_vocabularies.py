@@ -1,4 +1,4 @@
-"""The vocabularies of a model: finding them, and placing them beside another model."""
+"""Find the vocabularies of a model, and place them beside another model."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,12 +16,12 @@ from .vocabulary_files import as_file, marian_needs_rewrite, read_vocabulary
 def find(model: Model, given: Sequence[str] = ()) -> list[Vocabulary]:
     """Source vocabularies (one per factor), then the target's, each cut to its embedding's rows.
 
-    given: paths from the command line. Without them the configuration's paths are tried relative to
-    the model's folder, then by their file name there, then relative to the working directory. One
-    file is enough for both sides of a model with one embedding.
+    given: paths from the command line. Otherwise, this tries the configuration's paths relative to
+    the model's folder, then their file names there, then relative to the working directory. One
+    file suffices for both sides of a model with one embedding.
 
-    Raises CgruError where a file is missing or is not a vocabulary, where there are too few or too
-    many, and where source and target are exchanged.
+    Raises CgruError for a file that is missing or not a vocabulary, for too few or too many
+    vocabularies, and if source and target are exchanged.
     """
     structure = model.structure
     rows = list(structure.vocabularies)
@@ -55,7 +55,7 @@ def find(model: Model, given: Sequence[str] = ()) -> list[Vocabulary]:
 def _located(model: Model, name: str) -> Path | StoredFile:
     """The path of a vocabulary.
 
-    The working directory comes last, as a file there may be another model's.
+    The working directory comes last, because a file there may belong to another model.
     """
     if isinstance(name, StoredFile):
         return name
@@ -81,7 +81,7 @@ def _located(model: Model, name: str) -> Path | StoredFile:
 
 
 def _check_sides(model: Model, vocabularies: list[Vocabulary], rows: list[int]) -> None:
-    """Raise CgruError for exchanged sides; other differences of size are common, and correct."""
+    """Raise CgruError for exchanged sides; other differences of size are common and harmless."""
     if len(rows) != 2:
         return
     sizes = [vocabulary.size for vocabulary in vocabularies]
@@ -100,7 +100,7 @@ def _check_sides(model: Model, vocabularies: list[Vocabulary], rows: list[int]) 
 
 
 class Placement(NamedTuple):
-    """The content of a vocabulary's file beside another model."""
+    """The content of a vocabulary's file to place beside another model."""
 
     vocabulary: Vocabulary
     content: bytes
@@ -109,9 +109,9 @@ class Placement(NamedTuple):
 def plan(
     vocabularies: Sequence[Vocabulary], folder: Path, to: str, force: bool
 ) -> tuple[list[str], dict[Path, Placement]]:
-    """The names of the vocabularies of a model written as `to`, and the files to write.
+    """The names of the vocabularies of a model in the format `to`, and the files to write.
 
-    Raises CgruError where a different file would be overwritten without force.
+    Raises CgruError if a different file would be overwritten without force.
     """
     names: list[str] = []
     placements: dict[Path, Placement] = {}
@@ -140,9 +140,9 @@ def plan(
 
 
 def _file(vocabulary: Vocabulary, to: str) -> tuple[str, bytes] | None:
-    """The name and content of a vocabulary's file for a program; None if it cannot read one.
+    """The name and content of a vocabulary's file for a program; None if it cannot read the file.
 
-    The file is copied if the program reads its form, and written anew otherwise.
+    Copies the file if the program reads its format; otherwise rewrites it.
     """
     path, spm = Path(vocabulary.path), vocabulary.format == "sentencepiece"
     name, stored = path.name.removesuffix(".gz"), isinstance(vocabulary.path, StoredFile)

@@ -18,10 +18,10 @@ from ..errors import CgruError, parsing, reading
 from . import protobuf
 from .array_files import MOST_ARRAYS, StoredArray
 
-ATTRIBUTE = "cgru"  # the key of the description among the metadata
+ATTRIBUTE = "cgru"  # the key of the description in the metadata
 BEGIN, STEP, NARROW_STEP, SCORING_STEP = range(4)  # the values of the graph's input `task`
 VERSION = 1  # of the graph's inputs, outputs and description
-# the fields that are read, by their numbers in onnx.proto
+# numbers of the fields to read, from onnx.proto
 _GRAPH, _METADATA, _INITIALIZER = 7, 14, 5
 _KEY, _VALUE = 1, 2
 _DIMENSIONS, _TYPE, _NAME, _RAW, _OUTSIDE = 1, 2, 8, 9, 13
@@ -30,7 +30,7 @@ _TYPES: dict[int, np.dtype] = {1: np.dtype("<f4"), 10: np.dtype("<f2")}
 
 @contextlib.contextmanager
 def open_onnx(path: Path) -> Iterator[tuple[dict[str, StoredArray], str]]:
-    """The arrays of a file by name, which can be read inside, and its description.
+    """The arrays of a file by name, readable inside the `with` block, and its description.
 
     Raises CgruError for a damaged file, and for an ONNX file of another program.
     """

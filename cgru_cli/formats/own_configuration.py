@@ -1,7 +1,7 @@
 """cgru's own description of a model: the object `cgru` of a configuration.
 
-The legacy programs ignore it. It states the features that their keys cannot express, so that cgru's
-own files hold every model completely.
+The legacy programs ignore this object. It states the features that their keys cannot express, so
+that cgru's own files describe every model completely.
 """
 
 import math
@@ -21,12 +21,12 @@ from .configuration_values import Number, shown
 from .model import Model
 
 _PROGRAMS = frozenset({*Dialect, "dl4mt"})
-MOST_INERT = 100  # arrays that the computation does not use; a model has one at most
-LARGEST_INERT = 1 << 16  # numbers in each
+MOST_INERT = 100  # arrays without an effect on the computation; a model has one at most
+LARGEST_INERT = 1 << 16  # numbers in each of these arrays
 
 
 class _Decoding(TypedDict, total=False):
-    """How the model is meant to be decoded: fields of `ModelSettings`."""
+    """The settings for decoding: fields of `ModelSettings`."""
 
     beam_size: Annotated[int, Meta(ge=0, le=LARGEST_SIZE)]
     normalize: Number
@@ -62,14 +62,14 @@ class Own:
     inert: Annotated[dict[str, Any], Meta(max_length=MOST_INERT)] = field(default_factory=dict)
     origin: _Origin = field(default_factory=lambda: _Origin())
     decoding: _Decoding = field(default_factory=lambda: _Decoding())
-    # of ONNX files
+    # for ONNX files
     version: Annotated[int, Meta(ge=1)] = 1
     precision: Literal["float32", "int8"] = "float32"
     files: dict[str, str] = field(default_factory=dict)  # stored inside, in Base64
 
     @classmethod
     def of(cls, values: Any, source: str) -> Self | None:
-        """None without values. Raises CgruError for damaged ones."""
+        """Parse values; None without values. Raises CgruError for damaged values."""
         if values is None:
             return None
         with parsing(source, "does not describe a model"):
@@ -84,7 +84,7 @@ class Own:
 
 
 def _from_json(value: object) -> np.ndarray:
-    """A small array of numbers. Raises ValueError for any other."""
+    """Parse a small array of numbers. Raises ValueError for anything else."""
     array = msgspec.convert(value, _Array)
     dtype, shape = np.dtype(array["dtype"]), tuple(array["shape"])
     if dtype.kind not in "fiu" or math.prod(shape) > LARGEST_INERT:
@@ -97,7 +97,7 @@ def _from_json(value: object) -> np.ndarray:
 def own(model: Model, program: str) -> dict:
     """The values of the key `cgru` in a Nematus configuration.
 
-    program: the program whose conventions hold for the file.
+    program: the program whose conventions apply to the file.
     """
     settings = model.settings
     added: dict[str, Any] = {"structure": model.structure.as_dict(), "program": program}

@@ -1,9 +1,9 @@
-"""Python 2 and 3 pickles of plain data, read without executing them.
+"""Read Python 2 and 3 pickles of plain data without executing them.
 
 DL4MT keeps its options (`model.npz.pkl`) and its vocabularies in pickles. A pickle is a program for
-a small stack machine. `load` is such a machine for the instructions that build data, and refuses
-the others: it has no call, import or attribute access. `pickle.Unpickler` has all three, may hash
-nested tuples almost endlessly, and allocates a memo as large as the file asks for.
+a small stack machine. `load` executes only the instructions that build data, and refuses calls,
+imports and attribute access. `pickle.Unpickler` executes all of these, may hash nested tuples
+almost endlessly, and allocates a memo as large as the file asks for.
 """
 
 import codecs
@@ -19,22 +19,22 @@ from ..errors import CgruError
 from ..system.structured_files import LARGEST_CONFIGURATION, LONGEST_NUMBER, read_bytes
 
 MAX_NESTING = 100  # containers within containers
-MAX_ITEMS = 50_000_000  # items in total; a shared container counts each time it occurs
+MAX_ITEMS = 50_000_000  # items in total; a shared container counts for each occurrence
 _MAX_NUMBER = 10**LONGEST_NUMBER
 
 
 class _Refused(Exception):
-    """The pickle contains something that is not allowed."""
+    """Raised for content that is not allowed in a pickle."""
 
 
 class _Constructor:
-    """A constructor on the stack: one of the names that a pickle may call."""
+    """A constructor on the stack, which a pickle may call."""
 
 
 _MARK = object()  # on the stack below the items of a container
 _ORDERED_DICT = _Constructor()
-_LATIN1 = _Constructor()  # Python 3 writes bytes in old protocols as text and this call
-_BYTES = _Constructor()  # and empty bytes as this one
+_LATIN1 = _Constructor()  # in old protocols, Python 3 writes bytes as a call of this with text
+_BYTES = _Constructor()  # in old protocols, Python 3 writes empty bytes as a call of this
 
 _CONSTRUCTORS = {
     ("collections", "OrderedDict"): _ORDERED_DICT,
@@ -45,14 +45,14 @@ _CONSTRUCTORS = {
 _CONTAINERS = frozenset({dict, list, tuple})
 _SCALARS = frozenset({str, bytes, int, float, bool, type(None)})
 
-# Instructions by the byte that stands for each.
+# Instructions by their byte.
 _OPCODES = {opcode.code.encode("latin-1"): opcode for opcode in pickletools.opcodes}
 _WHOLE_NUMBERS = {"INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4"}
 _CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": (), "MARK": _MARK}
 _EMPTY: dict[str, type] = {"EMPTY_DICT": dict, "EMPTY_LIST": list}
 _PUSHED = {"FLOAT", "BINFLOAT", "UNICODE", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8"}
 _PUSHED |= {"SHORT_BINBYTES", "BINBYTES", "BINBYTES8"}
-_READ_HERE = {"STRING", "GLOBAL", "INST"}  # pickletools of Python 3.11 takes only ASCII there
+_READ_HERE = {"STRING", "GLOBAL", "INST"}  # pickletools of Python 3.11 reads only ASCII in these
 _REFUSALS = {
     "an object": "OBJ NEWOBJ NEWOBJ_EX",
     "an object's state": "BUILD",
@@ -68,13 +68,13 @@ _REFUSED = {name: what for what, names in _REFUSALS.items() for name in names.sp
 def load(source: str | os.PathLike[str] | bytes, what: str) -> Any:
     """Read one pickle (protocols 0 to 5) of plain data from a file, gzipped or not, or from bytes.
 
-    Returns dict (also for OrderedDict), list, tuple, str, bytes, int, float, bool and None. A `str`
-    that Python 2 pickled holds bytes: it is decoded as UTF-8, and bytes that are not UTF-8 become
-    `\\xNN`, which keeps apart words that differ. Python 2 `unicode`, Python 3 `str` and Python 3
+    Returns dict (also for OrderedDict), list, tuple, str, bytes, int, float, bool and None. A
+    Python 2 `str` holds bytes: it is decoded as UTF-8, and bytes that are not UTF-8 become `\\xNN`,
+    so that different words remain different. Python 2 `unicode`, Python 3 `str` and Python 3
     `bytes` are unchanged.
 
-    `what` names the content in messages ("options"); for bytes it should name the file.
-    Raises CgruError for anything but data, and for damaged or absurd input.
+    what: the content for messages ("options"); for bytes it should name the file. Raises CgruError
+    for anything but data, and for damaged or absurd input.
     """
     if isinstance(source, bytes):
         name, data = what, source
@@ -95,10 +95,10 @@ def load(source: str | os.PathLike[str] | bytes, what: str) -> Any:
 
 
 def _check_extent(value: Any, known: dict[int, tuple[int, int]], depth: int) -> tuple[int, int]:
-    """The depth of a value's nesting and its number of items, counting shared ones each time.
+    """The depth of a value's nesting and its number of items, counting each occurrence.
 
-    Lists that each hold the previous one twice need little memory but take exponential time to walk
-    through; a list that holds itself never ends.
+    Lists that each hold the previous list twice need little memory but take exponential time to
+    traverse; a list that holds itself never ends.
     """
     if id(value) in known:
         return known[id(value)]
@@ -129,11 +129,11 @@ class _Machine:
         self.stream = BytesIO(data)
         self.stack: list[Any] = []
         self.memo: dict[int, Any] = {}
-        # Copies may not grow beyond the stream itself: an honest pickle writes out each item.
+        # Copies may not exceed the size of the stream: a genuine pickle contains each item.
         self.copies_left = len(data)
 
     def run(self) -> Any:
-        """Carry out all instructions; the value on the stack at the end."""
+        """Execute all instructions; returns the value on the stack at the end."""
         stream, stack, memo = self.stream, self.stack, self.memo
         while True:
             opcode = _OPCODES[stream.read(1)]
@@ -243,7 +243,7 @@ class _Machine:
         self.stack[-1].extend(items)
 
     def set_items(self, items: Sequence[Any]) -> None:
-        """Set keys and values, which alternate, in the dictionary on top of the stack."""
+        """Add alternating keys and values to the dictionary on top of the stack."""
         mapping = self.stack[-1]
         if type(mapping) is not dict:
             raise TypeError("not a dictionary")
@@ -264,8 +264,8 @@ class _Machine:
     def call(self) -> None:
         """Call one of the constructors.
 
-        That is OrderedDict([[key, value], ...]) from Python 2, OrderedDict(), encode(text,
-        "latin1") or bytes() from Python 3.
+        Supports OrderedDict([[key, value], ...]) from Python 2, and OrderedDict(), encode(text,
+        "latin1") and bytes() from Python 3.
         """
         arguments = self.pop()
         constructor = self.pop()
@@ -300,7 +300,7 @@ def _python2_text(raw: bytes) -> str:
 
 
 def _unquoted(text: bytes) -> bytes:
-    """The bytes that Python 2's `repr` wrote."""
+    """The bytes written by Python 2's `repr`."""
     text = text.strip()
     if len(text) < 2 or text[:1] not in b"'\"" or text[0] != text[-1]:
         raise ValueError("text without quotes")
@@ -313,9 +313,9 @@ def _asks_for(module: str, name: str) -> _Refused:
 
 
 def as_pickle(value: Any) -> bytes:
-    """A protocol 0 pickle of plain values in which text is Python 2's `str`, in UTF-8.
+    """A protocol 0 pickle of plain values, with text as Python 2's `str`, in UTF-8.
 
-    Python 3's own pickles give Python 2 `unicode`, which differs from DL4MT's byte strings.
+    Python 2 reads `unicode` from Python 3's own pickles, unlike DL4MT's byte strings.
     """
     return _pickled(value) + b"."
 

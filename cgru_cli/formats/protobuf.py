@@ -1,7 +1,7 @@
-"""Messages of Protocol Buffers, read as untrusted input, without their schemas.
+"""Read Protocol Buffers messages as untrusted input, without schemas.
 
 A message is a sequence of numbered fields; a value is an integer or bytes. Integers have seven bits
-in each byte, the lowest first.
+per byte, lowest bits first.
 """
 
 from collections.abc import Iterator
@@ -9,11 +9,11 @@ from mmap import mmap
 from typing import Any
 
 _INTEGER, _BYTES = 0, 2  # how a field is stored
-_SIZES = {1: 8, 5: 4}  # bytes of a field that is stored in another way
+_SIZES = {1: 8, 5: 4}  # bytes of a field of another type
 
 
 def fields(content: bytes | mmap, place: int, end: int) -> Iterator[tuple[int, Any]]:
-    """The fields of the message from a place to an end: numbers, and integers or places of bytes.
+    """The fields of a message from `place` to `end`: numbers, and integers or places of bytes.
 
     Raises ValueError or IndexError for a damaged message.
     """

@@ -1,8 +1,8 @@
-"""Configurations of legacy models, of every program and version.
+"""Read configurations of legacy models, of every program and version.
 
 JSON of Nematus-Theano and Nematus-TF, DL4MT's pickled options, Marian's `special:model.yml`,
-`.yml`, `.decoder.yml` and `.amun.yml`. `read_model` compares them with the arrays, which win.
-`configuration_values` has the keys and the bounds of values.
+`.yml`, `.decoder.yml` and `.amun.yml`. `read_model` compares configurations with the arrays, which
+take precedence. `configuration_values` has the keys and the bounds of values.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ _NEMATUS_KEYS = (NEMATUS_TF_KEYS, OLD_NEMATUS_KEYS, THEANO_KEYS)
 def from_nematus(values: object, source: str) -> ModelSettings:
     """Read a Nematus JSON or DL4MT options, both as dicts.
 
-    Raises CgruError where a value is of the wrong kind.
+    Raises CgruError for a value of the wrong kind.
     """
     if not isinstance(values, Mapping) or not all(isinstance(key, str) for key in values):
         raise CgruError(f"{source}: a model's configuration is a set of names and values")
@@ -49,7 +49,7 @@ def from_nematus(values: object, source: str) -> ModelSettings:
     if rows and min(rows) > 0:
         declared["source_vocabularies"] = tuple(rows)
     if not theano:
-        # before the switch existed, models were computed by TensorFlow's convention
+        # before the switch existed, Nematus-TF computed models by its own convention
         declared["bias"] = Bias.THEANO if value("theano_compat") else Bias.NEMATUS_TF
     if value("rnn_layer_normalization") and value("layer_normalization_type") == "rmsnorm":
         declared["rms"] = True
@@ -66,8 +66,8 @@ def from_nematus(values: object, source: str) -> ModelSettings:
 
 
 def _old_dropout(values: Mapping, is_dl4mt: bool, source: str) -> Dropout | None:
-    """The scaling that a program applied at inference instead of in training."""
-    if is_dl4mt:  # one dropout of one half, before the output layer
+    """The dropout scaling that a program applied at inference instead of in training."""
+    if is_dl4mt:  # dropout with probability 0.5, only before the output layer
         return Dropout(readout=0.5)
     if (value_of(values, "model_version", source) or 0) >= 0.1:
         return None
@@ -114,7 +114,7 @@ _MARIAN_CELLS["gru-nematus"] = Unit.GRU
 def from_marian(values: Mapping, source: str) -> ModelSettings:
     """Read `special:model.yml`, a training `.yml`, `.decoder.yml` or `.amun.yml`.
 
-    Raises CgruError where a value is of the wrong kind.
+    Raises CgruError for a value of the wrong kind.
     """
     settings = ModelSettings(source=source, program="marian", values=dict(values))
     declared = settings.structure
@@ -159,6 +159,6 @@ def from_marian(values: Mapping, source: str) -> ModelSettings:
     settings.vocabularies = list(map(str, list_of(values, "vocabs", source) or of_amun))
     settings.beam_size = value("beam-size")
     if (normalize := value("normalize")) is not None:
-        settings.normalize = float(normalize)  # amun says true or false
+        settings.normalize = float(normalize)  # true or false in amun
     settings.word_penalty = value("word-penalty")
     return settings

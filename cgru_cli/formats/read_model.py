@@ -1,4 +1,4 @@
-"""Model files of every program, read into one form: the inverse of `write_model`."""
+"""Read model files of every program into one form: the inverse of `write_model`."""
 
 import math
 import os
@@ -24,10 +24,10 @@ from .structure_from_arrays import candidates, compare, layout_of, structure_of
 def read(path: str | os.PathLike[str], runtime: str = "tensorflow") -> Model:
     """Read a model of any program.
 
-    path may name an `.npz`, an `.h5`, an `.onnx`, or a TensorFlow checkpoint (`model-1500`, with or
-    without `.index`). runtime: the library that will compute the model; with auto or onnx, the
-    arrays of an `.onnx` are not read. Raises CgruError, in one line, for anything else, for a
-    damaged model, and for a model that cannot be computed.
+    path: an `.npz`, an `.h5`, an `.onnx`, or a TensorFlow checkpoint (`model-1500`, with or without
+    `.index`). runtime: the library that will compute the model; auto and onnx skip the arrays of an
+    `.onnx`. Raises CgruError, in one line, for anything else, for a damaged model, and for a model
+    that cgru cannot compute.
     """
     if not isinstance(path, str | os.PathLike):
         raise CgruError(f"a path of a model is expected, not {type(path).__name__}")
@@ -68,7 +68,7 @@ def described(file: ModelFile) -> Model:
 
 
 def interpret(file: ModelFile) -> Model:
-    """The model in an opened file. Its arrays are read once all names and shapes fit."""
+    """The model in an opened file; reads the arrays after checking all names and shapes."""
     path, settings, own, origin = file.path, file.settings, file.own, file.origin
     if own and own.precision != "float32":
         raise CgruError(
@@ -123,7 +123,7 @@ def interpret(file: ModelFile) -> Model:
 def _take_inert(
     path: Path, stored: dict[str, StoredArray], dialect: Dialect
 ) -> dict[str, np.ndarray]:
-    """Remove the array that the computation does not use. Raises CgruError for a large one."""
+    """Remove the array without an effect on the computation. Raises CgruError if it is large."""
     if INERT.get(dialect) not in stored:
         return {}
     array = stored.pop(INERT[dialect])
@@ -136,7 +136,7 @@ def _take_inert(
 def _named(
     path: Path, stored: Mapping[str, StoredArray], rows: Sequence[Parameter], dialect: Dialect
 ) -> dict[str, NamedArray]:
-    """The arrays by the Nematus name. Raises CgruError for unknown names."""
+    """The arrays by their Nematus names. Raises CgruError for unknown names."""
     by_name = {p.names[dialect]: p for p in rows if dialect in p.names}
     transposed = {p.transposed: p for p in rows if p.transposed and dialect in MARIAN}
     arrays: dict[str, NamedArray] = {}
@@ -151,7 +151,7 @@ def _named(
         if name not in by_name:
             array = array.transposed()
         if len(parameter.shape) == 1 and array.ndim == 2 and array.shape[0] == 1:
-            array = array.only_row()  # Marian's rows
+            array = array.only_row()  # Marian stores vectors as rows
         arrays[parameter.name] = NamedArray(array, parameter)
     if unknown:
         raise CgruError(
@@ -162,7 +162,7 @@ def _named(
 
 
 def _add_missing_bias(arrays: dict[str, NamedArray], structure: Structure) -> None:
-    """nmtpy's tied output layer has no bias: a bias of zeros computes the same."""
+    """Add a bias of zeros to nmtpy's tied output layer, which has no bias."""
     for parameter in parameters(structure):
         if parameter.name not in arrays and Dialect.NMTPY not in parameter.names:
             zeros = np.zeros(parameter.size(structure), dtype=np.float32)
@@ -172,7 +172,7 @@ def _add_missing_bias(arrays: dict[str, NamedArray], structure: Structure) -> No
 def _check(
     path: Path, arrays: Mapping[str, NamedArray], structure: Structure, dialect: Dialect
 ) -> None:
-    """Raise CgruError where an array is missing, left over, or of another shape or type."""
+    """Raise CgruError if an array is missing, superfluous, or of another shape or type."""
     rows = parameters(structure)
     if missing := [p for p in rows if p.name not in arrays]:
         wanted = [f"{p.names.get(dialect, p.name)} {p.size(structure)}" for p in missing]
@@ -190,10 +190,10 @@ def _check(
 
 
 def _finite(path: Path, stored: StoredArray) -> np.ndarray:
-    """The content in float32 and C order. Raises CgruError where a number is not finite."""
+    """The content in float32 and C order. Raises CgruError if a number is not finite."""
     with np.errstate(over="ignore", invalid="ignore"):
         array = np.ascontiguousarray(stored.read(), dtype="<f4")
-        # a sum is finite unless a part is not (or it overflows): a quick test before the full one
+        # a quick test before the full test: a finite sum has only finite parts
         suspicious = not np.isfinite(array.sum())
     if suspicious and not np.isfinite(array).all():
         place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])

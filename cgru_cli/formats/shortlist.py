@@ -1,8 +1,8 @@
-"""Marian's shortlists: for each source word the target words that may translate it.
+"""Marian's shortlists: the target words that may translate each source word.
 
-Two kinds of files are read: tables of lexical probabilities (`lex.s2t`), which fast_align's
-`extract_lex` writes, and the binary files that `marian-conv --shortlist` makes from them
-(src/data/shortlist.cpp of marian-dev).
+There are two kinds of files: tables of lexical probabilities (`lex.s2t`) written by fast_align's
+`extract_lex`, and binary files made from them by `marian-conv --shortlist` (src/data/shortlist.cpp
+of marian-dev).
 """
 
 import io
@@ -23,19 +23,19 @@ from ..text.vocabulary import Vocabulary
 _MAGIC = struct.pack("<Q", 0xF11A48D5013417F5)
 _HEADER = struct.Struct("<6Q")  # magic, checksum, FIRST, BEST, offsets, target words
 _QUICKSAND = struct.pack("<i", 1234567890)  # a format that only Microsoft's programs write
-_KNOWN = 0.1  # warn if the vocabularies have the words of a smaller share of the entries
+_KNOWN = 0.1  # warn if the vocabularies know a smaller share of the entries
 _NOBODY = b"NULL"  # the missing side of unaligned words
 _MULTIPLE = 8  # the size of Marian's sets of words is a multiple of this
 
 
 @dataclass(frozen=True)
 class Shortlist:
-    """The target words that each source word allows, and those that are always allowed.
+    """The target words that each source word allows, and words that are always allowed.
 
-    first: the number of words at the beginning of the target vocabulary, its most frequent ones,
+    first: the number of words at the beginning of the target vocabulary, its most frequent words,
     that are always allowed; offsets (Vs + 1,) and targets: source word i allows the ids
-    targets[offsets[i]:offsets[i + 1]]; vocabulary: size of the target vocabulary; shared: one
-    vocabulary serves both languages, and source words are their own translations too.
+    targets[offsets[i]:offsets[i + 1]]; vocabulary: size of the target vocabulary; shared: whether
+    both languages have one vocabulary, so that source words are also their own translations.
     """
 
     first: int
@@ -47,8 +47,8 @@ class Shortlist:
     def of_words(self, sources: Iterable[int]) -> np.ndarray:
         """The target words that these source words allow: ids (N,), ascending, as in Marian.
 
-        EOS is always among them. The next most frequent words fill them up to a multiple of eight,
-        which Marian's matrix products need, unless the vocabulary ends.
+        They always include EOS. The next most frequent words fill them up to a multiple of eight,
+        which Marian's matrix products need, as far as the vocabulary has words.
         """
         chosen = np.zeros(self.vocabulary, bool)
         chosen[: self.first] = True
@@ -75,8 +75,8 @@ class Shortlist:
         """Read a shortlist for these vocabularies: text or binary, gzipped or not.
 
         Each source word keeps the `best` target words with a probability above `prune`. A binary
-        file has its own numbers; with first=0 its checksum is skipped. Raises CgruError, naming
-        file and line, for anything that is not a shortlist of these vocabularies.
+        file has its own numbers; first=0 skips its checksum. Raises CgruError, naming file and
+        line, for anything but a shortlist for these vocabularies.
         """
         data = read_bytes(path, "shortlist")
         shared = source.fingerprint == target.fingerprint
@@ -92,7 +92,7 @@ class Shortlist:
 
 
 def union(shortlists: Sequence[Shortlist], sources: Sequence[Iterable[int]]) -> np.ndarray:
-    """The words that any of the shortlists, each with its own source words, allows: (N,)."""
+    """The words that any shortlist allows for its own source words: (N,)."""
     chosen = [one.of_words(words) for one, words in zip(shortlists, sources, strict=True)]
     return np.unique(np.concatenate(chosen))
 
@@ -102,7 +102,7 @@ def _text(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Source words, target words and probabilities (N,) of a table `target source probability`.
 
-    Words that a vocabulary lacks count as its unknown word, as in Marian.
+    Words that a vocabulary lacks become its unknown word, as in Marian.
     """
     source_ids, target_ids = (
         {word.encode("utf-8"): i for i, word in vocabulary.words.items()}
@@ -164,7 +164,7 @@ def _best(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Offsets and target words of the best entries of each source word.
 
-    Of equally probable words the one with the greater id ranks higher, as in Marian.
+    Among equally probable words, greater ids rank higher, as in Marian.
     """
     order = np.lexsort((-targets, -probabilities, sources))
     order = order[probabilities[order] > np.float32(prune)]

@@ -18,22 +18,23 @@ class NamedArray(NamedTuple):
 
 
 class Sizes:
-    """The numbers that the letters of shapes stand for. Every array votes for the letters of its
-    shape. An array that was cut or transposed by mistake is outvoted; a message can then name it
-    and its correct shape.
+    """The numbers that the letters of shapes stand for.
+
+    Every array votes for the letters of its shape. An array that was cut or transposed by mistake
+    is outvoted, so that a message can name it and its correct shape.
     """
 
     def __init__(self, path: Path, arrays: Mapping[str, NamedArray], named: Structure):
-        """named: the structure as far as the arrays' names show it, with sizes of 1."""
+        """named: the structure as far as the arrays' names determine it, with sizes of 1."""
         self._path, self._arrays = path, arrays
         readers = named.context
         self._factors = len(named.source_embeddings)
-        self._wide = 1 + readers  # state and context side by side, in states
+        self._wide = 1 + readers  # width of state and context together, in states
         self._multiples = {"2D": ("D", 2), "3D": ("D", 3), "4D": ("D", 4), "R": ("E", 1)}
         self._multiples |= {"C": ("D", readers), "A": ("D", readers)}
         if self._factors == 1:
             self._multiples["Es"] = ("Es0", 1)
-        # letter -> size -> the arrays that have it, and at which axis
+        # letter -> size -> the arrays that have it, with the axis
         self._votes: dict[str, dict[int, list[tuple[str, int]]]] = {}
         for name, (array, row) in arrays.items():
             shape = array.shape[-len(row.shape) :]  # a vector may have one more axis
@@ -50,14 +51,14 @@ class Sizes:
         return letter in self._votes
 
     def of(self, letter: str, what: str) -> int:
-        """The size of a letter. Raises CgruError where no array has it, or two differ."""
+        """The size of a letter. Raises CgruError if no array has it, or two arrays differ."""
         if not self.tells(letter):
             missing = f"the arrays that show the size of {what} are missing"
             raise CgruError(f"{self._path}: {missing}")
         return self.get(letter)
 
     def get(self, letter: str, default: int = 0) -> int:
-        """The size of a letter. Raises CgruError where the vote is a tie."""
+        """The size of a letter. Raises CgruError if the vote is a tie."""
         if not self.tells(letter):
             return default
         (one, ones), *rest = sorted(self._votes[letter].items(), key=lambda vote: -len(vote[1]))
@@ -81,7 +82,7 @@ class Sizes:
         return 2 * wide > len(rows)
 
     def check_sum_of_factors(self) -> None:
-        """Raise CgruError where the factors' embeddings are not as wide as the encoder's input."""
+        """Raise CgruError unless the factors' embeddings are as wide as the encoder's input."""
         if self._factors < 2 or not self.tells("Es"):
             return
         width = self.get("Es")
@@ -95,9 +96,9 @@ class Sizes:
             )
 
     def check_shared(self, target: tuple[int, int], tied: bool, dialect: Dialect) -> None:
-        """Raise CgruError where the source's embedding cannot serve the target, which has none.
+        """Raise CgruError if the source's embedding cannot serve the target, which has none.
 
-        target: the shape that it should have.
+        target: the expected shape.
         """
         shape = self.get("Vs0"), self.get("Es0")
         if shape == target:
@@ -117,7 +118,7 @@ class Sizes:
         return f"{array.name} {array.as_stored(array.shape)}"
 
     def _resized(self, name: str, axis: int, size: int) -> str:
-        """An array with the shape that another size would give it."""
+        """An array and its shape with another size."""
         array, row = self._arrays[name]
         shape = list(array.shape)
         shape[axis] = size * self._multiples.get(row.shape[axis], ("", 1))[1]

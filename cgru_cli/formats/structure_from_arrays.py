@@ -1,6 +1,6 @@
-"""The structure of a model from its arrays, or from its configuration where they are ambiguous.
+"""Derive a model's structure from its arrays, or from its configuration if they are ambiguous.
 
-If the two disagree, the arrays win and a warning says so.
+If the two disagree, the arrays take precedence, with a warning.
 """
 
 import dataclasses
@@ -21,15 +21,15 @@ from .sizes_from_arrays import NamedArray, Sizes
 
 
 def layout_of(stored: Mapping[str, StoredArray], settings: ModelSettings, dialect: Dialect) -> dict:
-    """The fields of `Structure` that decide the names of its arrays.
+    """The fields of `Structure` that determine the names of its arrays.
 
-    The configuration, or the program's default, decides where names and shapes do not.
+    If names and shapes are ambiguous, the configuration or the program's default decides.
     """
     marian, declared = dialect in MARIAN, settings.structure
     kind = Type.CGRU
     if dialect in (Dialect.NEMATUS, Dialect.S2S) and "decoder_W_comb_att" not in stored:
         if not any(n.startswith(("decoder_W", "encoder_bi")) and "emb" not in n for n in stored):
-            kind = Type.LM  # Marian names its cell as the decoder's, DL4MT as the encoder's
+            kind = Type.LM  # Marian gives its cell a decoder's name, DL4MT an encoder's
         elif dialect is Dialect.NEMATUS:
             kind = Type.ENCDEC
     encoder = declared.get("encoder", Encoder.BIDIRECTIONAL if marian else Encoder.ALTERNATING)
@@ -52,7 +52,7 @@ def _unit(stored: Mapping[str, StoredArray], parts: Sequence[str], declared: Uni
     """The unit of the first part (a prefix of array names) that has the matrices of a cell.
 
     An SRU has the matrices W_r and W_f, an SSRU only W_f. A GRU has a separate matrix for the
-    proposal. Otherwise the majority decides: an LSTM's matrices are (D,4D), a plain unit's (D,D).
+    proposal. Otherwise most shapes decide: an LSTM's matrices are (D,4D), a plain unit's (D,D).
     """
     for part in parts:
         for root, unit in (("r", Unit.SRU), ("f", Unit.SSRU)):
@@ -68,13 +68,13 @@ def _unit(stored: Mapping[str, StoredArray], parts: Sequence[str], declared: Uni
         of_lstm = sum(columns > 2 * rows for rows, columns in matrices)
         if 2 * of_lstm > len(matrices):
             return Unit.LSTM
-        # only the configuration tells their functions apart
+        # only the configuration distinguishes the functions of plain units
         return declared if declared in (Unit.RELU, Unit.SIGMOID) else Unit.TANH
     return Unit.GRU
 
 
 def candidates(stored: Iterable[str], layout: dict) -> list[Parameter]:
-    """Every row of the table that a file with these names could mean."""
+    """All rows of the table that a file with these names may contain."""
     number = re.compile(r"(?:(?<![a-z])|cell|l|level|gru|Wemb|_)(\d{1,2})(?!\d)")
     numbers = [int(n) for name in stored for n in number.findall(name)]
     return list(_rows_up_to(min(max(numbers, default=0) + 2, 24), **layout))
@@ -118,9 +118,10 @@ def structure_of(
     layout: dict,
     dialect: Dialect,
 ) -> Structure:
-    """The structure that the arrays describe, completed by the configuration. Names show everything
-    but the sizes, which most arrays agree on. Raises CgruError where the arrays that would show a
-    size are missing, or only two exist and differ.
+    """The structure that the arrays describe, completed by the configuration.
+
+    Names determine everything but the sizes, on which most arrays agree. Raises CgruError if all
+    arrays with a size are missing, or only two exist and differ.
     """
     rows = [row for _, row in arrays.values()]
 
@@ -136,7 +137,7 @@ def structure_of(
 
     if some("/gamma", "/gamma1", "/gamma2"):
         normalization = Normalization.MARIAN
-    elif some("_lns"):  # RMS norm was Nematus-TF's only
+    elif some("_lns"):  # only Nematus-TF had the RMS norm
         rms = not some("_lnb") and dialect is Dialect.NEMATUS_TF
         normalization = Normalization.RMS if rms else Normalization.NEMATUS
     else:
@@ -160,11 +161,11 @@ def structure_of(
     sizes = Sizes(path, arrays, named)
     state, target_embedding = sizes.of("D", "the state"), sizes.of("E", "ff_logit_prev_W")
     source_rows = sizes.of("Vs0", "Wemb") if layout["type"].reads_source else 0
-    # nmtpy's tied output layer has no bias that would show it
+    # nmtpy's tied output layer has no bias to show the size
     of_source = dialect is Dialect.NMTPY and not sizes.tells("V")
     target_rows = source_rows if of_source else sizes.of("V", "ff_logit_b")
     shared = layout["shared_embeddings"]
-    if layout["type"] is not Type.LM:  # one embedding for both sides, if no other is there
+    if layout["type"] is not Type.LM:  # one embedding for both sides, if there is only one
         shared = not some("decoder/embedding")
         sizes.check_sum_of_factors()
         if shared and factors:
@@ -196,7 +197,7 @@ def _bias(
     settings: ModelSettings,
     dialect: Dialect,
 ) -> Bias:
-    """Theano's convention or Nematus-TF's own; an encoder's transitions, if any, show which."""
+    """Theano's or Nematus-TF's convention, according to the encoder's transitions, if any."""
     tf = dialect in (Dialect.NEMATUS_TF, Dialect.NEMATUS_TF_01)
     default = Bias.NEMATUS_TF if tf and settings.program != "nematus" else Bias.THEANO
     declared = settings.structure.get("bias", default)
@@ -219,7 +220,7 @@ def _bias(
 def compare(path: Path, structure: Structure, settings: ModelSettings, dialect: Dialect) -> None:
     """Warn if the configuration contradicts the arrays, or is needed but missing.
 
-    Raises CgruError where Nematus' own converter is known to have dropped arrays silently.
+    Raises CgruError if Nematus' own converter has silently dropped arrays.
     """
     dropped = {
         "softmax_mixture_size": settings.structure.get("mixture", 1) > structure.mixture,
@@ -256,7 +257,7 @@ def compare(path: Path, structure: Structure, settings: ModelSettings, dialect: 
 
 
 def plain(value: object) -> str:
-    """A value of a structure, as messages show it."""
+    """A value of a structure, formatted for messages."""
     if isinstance(value, (tuple, list)):
         return ", ".join(map(str, value))
     if isinstance(value, bool):

@@ -1,7 +1,7 @@
-"""Nematus-TF checkpoints (`model-1500.index`, `.data-00000-of-00001`), without their graph.
+"""Read and write Nematus-TF checkpoints (`model-1500.index`, `.data-00000-of-00001`), no graphs.
 
 The index maps names to messages `BundleEntryProto`, and the empty name to a `BundleHeaderProto`
-(TensorFlow's tensor_bundle.proto). TensorFlow is not needed, and nothing in the files is trusted.
+(TensorFlow's tensor_bundle.proto). This module needs no TensorFlow, and does not trust the files.
 """
 
 import math
@@ -22,21 +22,21 @@ from .protobuf import fields, varint
 
 INDEX = ".index"
 DATA = ".data-00000-of-00001"
-UPDATES = "time"  # Nematus-TF's number of training updates, a variable that its Saver asks for
+UPDATES = "time"  # Nematus-TF's number of training updates, a variable that its Saver requires
 LARGEST_INDEX = 16 << 20  # bytes; the index of a deep model has about 20,000
 _DAMAGED = "not a complete TensorFlow checkpoint"
 _MOST_FILES = 100
 _MOST_AXES = 8
 _FLOAT = 1
-# NumPy's names of the types in TensorFlow's types.proto; text and bfloat16 have none.
+# NumPy's names of the types in TensorFlow's types.proto, which lack text and bfloat16.
 _TYPES = {_FLOAT: "<f4", 2: "<f8", 3: "<i4", 4: "u1", 5: "<i2", 6: "i1", 9: "<i8", 10: "?"}
 _TYPES |= {17: "<u2", 19: "<f2", 22: "<u4", 23: "<u8"}
 
 
 def open_checkpoint(prefix: Path) -> dict[str, StoredArray]:
-    """Arrays by variable name, each read and compared with its checksum when it is asked for.
+    """Arrays by variable name, each read and compared with its checksum on demand.
 
-    Raises CgruError, naming the checkpoint and the array, where it is damaged or a part is missing.
+    Raises CgruError, naming checkpoint and array, for damaged or missing parts.
     """
     index = prefix.with_name(f"{prefix.name}{INDEX}")
     content = read_bytes(index, "index of a TensorFlow checkpoint", LARGEST_INDEX)
@@ -108,8 +108,8 @@ def _stored(prefix: Path, name: str, entry: _Fields, files: list[Path]) -> Store
 def write_checkpoint(prefix: Path, arrays: Mapping[str, np.ndarray], updates: int = 0) -> None:
     """Write a checkpoint in float32 that Nematus-TF's `tf.train.Saver` restores.
 
-    The index, which makes it a checkpoint, is written last. Raises CgruError where the files cannot
-    be written.
+    The index, which makes it a checkpoint, is written last. Raises CgruError if the files cannot be
+    written.
     """
     # the header: one data file, format version 1
     messages = {b"": _number(1, 1) + _message(3, _number(1, 1))}

@@ -1,4 +1,4 @@
-"""Vocabulary files, in every format that these models use.
+"""Read and write vocabulary files in all formats of the supported models.
 
 `read_vocabulary` recognises a file by its content, not its name; every format may be gzipped:
 
@@ -25,7 +25,7 @@ from . import pickles
 
 Style = Literal["nematus", "marian"]
 
-# YAML allows these characters only as escapes, or reads them as line ends.
+# YAML allows these characters only as escapes, or reads them as line breaks.
 _NOT_IN_YAML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _PICKLE_START = re.compile(
     rb"\x80[\x00-\x05]|[}\]][qr.(]|\([dl]p?\d*\n|\(i|c[\w.]+\n[\w.]+\n[()\]}pq]"
@@ -42,12 +42,12 @@ _NO_VOCABULARY = (
 def read_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
     """Read a vocabulary of any format.
 
-    Raises CgruError, naming the file, where it does not exist or is not a vocabulary, where two
-    words share an id, and where a word appears twice.
+    Raises CgruError, naming the file, if it does not exist or is not a vocabulary, if two words
+    share an id, and if a word appears twice.
     """
     data = structured_files.read_bytes(path, "vocabulary", LARGEST)
     name = os.fspath(path)
-    # each word has a line, or a colon (and some words contain one)
+    # each word has a line, or a colon (and some words contain a colon)
     if max(data.count(b"\n"), data.count(b":") // 2) > MOST_WORDS:
         raise CgruError(f"{name}: more than {MOST_WORDS} words, too many for a vocabulary")
     if not data.strip():
@@ -79,7 +79,7 @@ def read_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
 def write_vocabulary(
     vocabulary: Vocabulary, path: str | os.PathLike[str], style: Style = "nematus"
 ) -> None:
-    """Write `as_file`, atomically. Raises CgruError where the file cannot be written."""
+    """Write `as_file` atomically. Raises CgruError if the file cannot be written."""
     content = as_file(vocabulary, path, style)
     with atomic_write(path) as file:
         file.write(content)
@@ -88,9 +88,9 @@ def write_vocabulary(
 def as_file(vocabulary: Vocabulary, path: str | os.PathLike[str], style: Style) -> bytes:
     """The content of a file with the first `size` ids.
 
-    "nematus" is JSON with all words as they were read. "marian" names EOS `</s>` and UNK `<unk>`,
-    without an ordinary word of the same name; it is YAML if the path ends in .yml or .yaml, and
-    JSON otherwise. A SentencePiece model stays as it is. Raises CgruError for one in "nematus".
+    "nematus" is JSON with all words as read. "marian" names EOS `</s>` and UNK `<unk>`, and drops
+    ordinary words of the same names; it is YAML if the path ends in .yml or .yaml, and JSON
+    otherwise. A SentencePiece model is unchanged in "marian", and raises CgruError in "nematus".
     """
     marian = style == "marian"
     if vocabulary.processor is not None:
@@ -111,11 +111,11 @@ def as_file(vocabulary: Vocabulary, path: str | os.PathLike[str], style: Style) 
 
 
 def marian_needs_rewrite(vocabulary: Vocabulary) -> bool:
-    """Whether Marian needs a different file from the one this vocabulary was read from.
+    """Whether Marian needs a different file for this vocabulary than the original file.
 
-    Marian recognises JSON and YAML by the file's name alone (so never gzipped). In them id 0 is EOS
-    and id 1 UNK if that id is unused or named `eos`, `UNK`; otherwise, and always in text, it looks
-    for `</s>` and `<unk>` (marian-dev, src/data/default_vocab.cpp).
+    Marian recognises JSON and YAML only by the file's name (so never gzipped). In these, id 0 is
+    EOS and id 1 UNK if that id is unused or named `eos`, `UNK`; otherwise, and always in text, it
+    searches for `</s>` and `<unk>` (marian-dev, src/data/default_vocab.cpp).
     """
     if vocabulary.format == "sentencepiece":
         return False
@@ -155,12 +155,12 @@ def _read_json(text: str, path: str) -> dict[str, Any]:
             f"{path}: not a vocabulary (broken JSON, line {error.lineno}: {error.msg})"
         ) from None
     except (ValueError, RecursionError):
-        # numbers of thousands of digits, or endlessly nested brackets
+        # such as numbers with thousands of digits, or deeply nested brackets
         raise CgruError(f"{path}: not a vocabulary (invalid JSON)") from None
 
 
 def _read_text(text: str, path: str) -> dict[str, int]:
-    # only "\n" ends a line: words may contain the other characters that Python splits lines at
+    # only "\n" ends a line: words may contain other characters at which Python splits lines
     words = text.removesuffix("\n").split("\n")
     if all(word.endswith("\r") for word in words[:-1]):
         words = [word.removesuffix("\r") for word in words]
@@ -179,7 +179,7 @@ def _read_yaml(text: str, path: str) -> dict[str, int]:
 def _yaml_pairs(text: str, restore: Callable[[str], str], path: str) -> Iterator[tuple[str, int]]:
     """The pairs of a flat mapping, read from YAML's events.
 
-    Events carry the text of scalars before YAML gives it a type. They also avoid the tree, which
+    Events have the text of scalars before YAML interprets it. They also avoid the tree, which
     libyaml builds recursively until the stack overflows.
     """
     events = yaml.parse(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))
@@ -199,7 +199,7 @@ def _yaml_pairs(text: str, restore: Callable[[str], str], path: str) -> Iterator
 
 
 def _protect_from_yaml(text: str) -> tuple[str, Callable[[str], str]]:
-    """Replace characters that YAML forbids but Marian writes with private-use ones.
+    """Replace characters that YAML forbids but Marian writes by private-use characters.
 
     Returns the text, and a function that restores the original characters of a word.
     """
@@ -223,7 +223,7 @@ def _is_pickle(data: bytes, name: str) -> bool:
 def _is_sentencepiece(data: bytes) -> bool:
     """Whether the first field is a piece, with text and score (sentencepiece_model.proto).
 
-    In every model the first piece is a short special one.
+    In every model the first piece is a short special piece.
     """
     if len(data) < 10 or data[0] != 0x0A or data[2] != 0x0A:
         return False
@@ -242,7 +242,7 @@ def _read_sentencepiece(data: bytes, name: str) -> Vocabulary:
 
 
 def _yaml_line(word: str, i: int) -> str:
-    # a JSON string is a YAML string once the forbidden characters are escaped
+    # a JSON string with the forbidden characters escaped is a YAML string
     quoted = _NOT_IN_YAML.sub(
         lambda match: f"\\u{ord(match[0]):04x}", json.dumps(word, ensure_ascii=False)
     )

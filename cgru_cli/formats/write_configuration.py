@@ -1,7 +1,7 @@
-"""Configuration files as the legacy programs read them: the inverse of `read_configuration`.
+"""Write configuration files for the legacy programs: the inverse of `read_configuration`.
 
-Each function makes the content of one file from a model's structure. Other keys of the model's own
-configuration are kept if the same program wrote it.
+Each function makes the content of one file from a model's structure. It keeps other keys of the
+model's own configuration if the same program wrote them.
 """
 
 import json
@@ -23,7 +23,7 @@ from .configuration_values import (
 from .dialects import MARIAN_YAML
 from .model import Model
 
-# Nematus-TF refuses a file with both an option's old name and its new one.
+# Nematus-TF rejects a file with both the old and the new name of an option.
 _OLD_NAMES = {*THEANO_KEYS.values(), *OLD_NEMATUS_KEYS.values()} - {*NEMATUS_TF_KEYS.values()}
 _OLD_NAMES |= set(
     """
@@ -37,7 +37,7 @@ _NO_DATASETS = ["source", "target"]  # Nematus-TF reads no configuration without
 def own_container(model: Model, dictionaries: Sequence[str]) -> dict:
     """The configuration in cgru's own `.npz` and `.h5`.
 
-    It has Nematus' keys only where Nematus would compute the same, so that Nematus refuses other
+    It has Nematus' keys only if Nematus would compute the same, so that Nematus rejects other
     files.
     """
     if cannot_hold(model.structure, "nematus"):
@@ -65,7 +65,7 @@ def nematus(model: Model, dictionaries: Sequence[str]) -> dict:
         for name in dropouts:
             values.setdefault(f"dropout_{name}", 0.0)
         values["model_version"] = max(0.1, float(values.get("model_version") or 0.1))
-    else:  # the program scales at inference where no model_version is given
+    else:  # without model_version, the program scales at inference
         values.pop("model_version", None)
         values["use_dropout"] = True
         values |= {f"dropout_{name}": getattr(s.old_dropout, name) for name in dropouts}
@@ -94,9 +94,9 @@ def dl4mt(model: Model, dictionaries: Sequence[str]) -> dict:
 def nematus_tf(model: Model, dictionaries: Sequence[str]) -> dict:
     """`model-N.json` of Nematus-TF.
 
-    Nematus-TF computes with Theano's biases where the file has Theano's keys (no
-    `embedding_size`), whatever its `theano_compat` says. Deep models of Theano's convention are
-    therefore described by these keys.
+    Nematus-TF computes with Theano's biases if the file has Theano's keys (no `embedding_size`),
+    whatever its `theano_compat` says. Therefore these keys describe deep models of Theano's
+    convention.
     """
     s = model.structure
     theano, rms = s.bias is Bias.THEANO, s.normalization is Normalization.RMS
@@ -108,7 +108,7 @@ def nematus_tf(model: Model, dictionaries: Sequence[str]) -> dict:
         "softmax_mixture_size": s.mixture,
         "source_vocab_sizes": list(s.source_vocabularies),
         "layer_normalization_type": "rmsnorm" if rms else "layernorm",
-        "exponential_smoothing": 0.0,  # the weights are the smoothed ones, if there were any
+        "exponential_smoothing": 0.0,  # the weights are already smoothed, if at all
     }
     if sum(s.source_embeddings) != s.target_embedding:
         added["target_embedding_size"] = s.target_embedding
@@ -152,14 +152,13 @@ def _sizes(s: Structure) -> dict:
         "dim_per_factor": list(s.source_embeddings),
     }
     if len(set(s.source_vocabularies)) > 1:
-        # in Theano's form all factors have the same number of rows; Nematus-TF reads others by this
-        # key
+        # in Theano's form, all factors have equally many rows; this key of Nematus-TF allows others
         values["source_vocab_sizes"] = list(s.source_vocabularies)
     return values
 
 
 def _same_program(model: Model, program: str) -> dict:
-    """The model's own configuration, if this program wrote it."""
+    """The model's own configuration, if this program wrote the model."""
     values = model.settings.values
     if model.program != program or MARIAN_YAML in values:
         return {}
@@ -175,7 +174,7 @@ def _with_dictionaries(values: dict, dictionaries: Sequence[str]) -> dict:
 
 
 def marian_model(model: Model, to: str) -> bytes:
-    """`special:model.yml`, ending in NUL; the original for a model of the same type."""
+    """`special:model.yml`, ending in NUL; for a model of the same type, the original."""
     if model.origin.get("dialect") == to and "yaml" in model.origin:
         text = model.origin["yaml"].encode()
         return text.ljust(int(model.origin["bytes"]), b"\0")
@@ -211,10 +210,10 @@ def _marian_cell(unit: Unit, to: str) -> str:
 def decoder(
     model: Model, path: Path, vocabularies: Sequence[str], more: Mapping[str, object] | None = None
 ) -> bytes:
-    """`.decoder.yml`, all that `marian-decoder -c` needs.
+    """`.decoder.yml`, everything that `marian-decoder -c` needs.
 
-    vocabularies: their names beside the model, which is written to `path`. more: further values;
-    with relative-paths false, the paths are those that the current folder needs.
+    vocabularies: their names beside the model, which is written to `path`. more: further values; if
+    relative-paths is false, paths are relative to the current folder.
     """
     settings, more = model.settings, more or {}
     relative = more.get("relative-paths", True)
@@ -229,7 +228,7 @@ def decoder(
 
 
 def amun(model: Model, name: str, vocabularies: Sequence[str]) -> bytes:
-    """`.amun.yml`, all that `amun -c` needs."""
+    """`.amun.yml`, everything that `amun -c` needs."""
     values = {
         "relative-paths": True,
         "source-vocab": vocabularies[0],

@@ -1,7 +1,7 @@
-"""Models written in the format of every program: the inverse of `read_model.read`.
+"""Write models in the format of every program: the inverse of `read_model.read`.
 
-The name table names all arrays. Vocabularies and configuration are written first and the arrays
-last, so that a killed conversion leaves no incomplete model.
+The name table names all arrays. The arrays are written after vocabularies and configuration, so
+that a killed conversion leaves no incomplete model.
 """
 
 import base64
@@ -31,9 +31,9 @@ from .model import PREPROCESSING, Model
 from .model_files import HDF5_ATTRIBUTE
 from .tensorflow_checkpoint import write_checkpoint
 
-# Files beside a model that are read as its configuration.
+# Suffixes of the files beside a model that are read as its configuration.
 _CONFIGURATION = (".json", ".pkl", ".decoder.yml", ".amun.yml", ".yml", ".progress.json")
-LARGEST_INSIDE = LARGEST_CONFIGURATION * 2 // 3  # bytes, of --one-file
+LARGEST_INSIDE = LARGEST_CONFIGURATION * 2 // 3  # bytes, for --one-file
 
 
 def write(
@@ -52,16 +52,15 @@ def write(
 ) -> None:
     """Write a model, its configuration and its vocabularies in the format `to` of `cgru convert`.
 
-    Vocabularies are placed beside it, rewritten where the program needs another form.
-    preprocessing: another file to place beside it; by default the model's own. marian_files: also
-    write these of Marian's files (.decoder.yml, .amun.yml); decoding: further values of the first,
-    among them relative-paths; settings: the training's options in Marian's names, for `.yml`.
-    keep_same: leave files untouched, with their times, whose content would not change.
-    graph: the content of an ONNX file with this description. one_file: it holds the vocabularies
-    and the preprocessing too.
+    Vocabularies go beside the model, rewritten if the program needs another format. preprocessing:
+    another file to place there; by default the model's own. marian_files: also write these of
+    Marian's files (.decoder.yml, .amun.yml); decoding: further values for `.decoder.yml`, including
+    relative-paths; settings: the training's options in Marian's names, for `.yml`. keep_same: leave
+    files and their times unchanged if the content is the same. graph: makes the content of an ONNX
+    file with a description. one_file: store vocabularies and preprocessing inside the ONNX file.
 
-    Raises CgruError where the format cannot hold the model, naming each feature, and where a file
-    exists and force is not given; UsageError where the path does not fit the format.
+    Raises CgruError if the format cannot hold the model, naming each feature, and if a file exists
+    without force; UsageError if the path does not fit the format.
     """
     path = output_path(path, to)
     lost = cannot_hold(model.structure, to)
@@ -78,7 +77,7 @@ def write(
             raise CgruError(f"{path}: IN and OUT are the same file")
     ways = [(model.settings.right_left, "writes"), (model.settings.source_reversed, "reads")]
     turned = " and ".join(way for from_end, way in ways if from_end)
-    if to == "dl4mt" and turned:  # DL4MT's own models of this kind were trained on reversed lines
+    if to == "dl4mt" and turned:  # for DL4MT, users reversed the lines themselves
         warn(
             f"{path}: DL4MT cannot say that a model {turned} from the end of a sentence; reverse "
             "the lines yourself when you translate with it"
@@ -134,9 +133,9 @@ def write(
 
 
 def output_path(path: str | Path, to: str) -> Path:
-    """The file to write; for a checkpoint the prefix of its files.
+    """The file to write; for a checkpoint, the prefix of its files.
 
-    Raises UsageError where the ending does not fit the format.
+    Raises UsageError if the suffix does not fit the format.
     """
     path = Path(path)
     if to == "nematus-tf":
@@ -150,9 +149,9 @@ def output_path(path: str | Path, to: str) -> Path:
 
 
 def _check_overwriting(path: Path, to: str, contents: dict[Path, bytes], force: bool) -> list[Path]:
-    """The configuration files of the replaced model, which would be read for the new one.
+    """The configuration files of the replaced model, which must not apply to the new model.
 
-    Raises CgruError where anything would be overwritten without force.
+    Raises CgruError if any file would be overwritten without force.
     """
     if path.is_dir():
         raise CgruError(f"{path}: is a directory")
@@ -188,7 +187,7 @@ def _configuration_files(model: Model, path: Path, to: str, names: list[str]) ->
 
 
 def arrays_as(model: Model, to: str) -> dict[str, np.ndarray]:
-    """The arrays by their names in an `.npz` or checkpoint of the format `to`."""
+    """The arrays by their names in an `.npz` or checkpoint in the format `to`."""
     dialect = DIALECT[to]
     marian = dialect in MARIAN
     arrays: dict[str, np.ndarray] = {}
@@ -230,7 +229,7 @@ def _write_hdf5(model: Model, path: Path, names: list[str]) -> None:
 
 
 def _description(model: Model, names: list[str]) -> dict:
-    """The description of a model in a file of cgru's own."""
+    """The description of a model for one of cgru's own files."""
     description = own_configuration.own(model, model.program)
     description["configuration"] = write_configuration.own_container(model, names)
     return description

@@ -1,8 +1,8 @@
-"""Writes YAML exactly like yaml-cpp 0.6, Marian's YAML library.
+"""Write YAML exactly like yaml-cpp 0.6, Marian's YAML library.
 
-A scalar that can be read back is plain, any other is in double quotes. Two bugs of the
-library are reproduced: U+007F, U+07FF and U+FFFF take one more byte than in UTF-8, and bytes that
-are not UTF-8 become U+FFFD between quotes but stay as they are without them.
+A scalar is plain if it can be read back, and otherwise in double quotes. Two bugs of the library
+are reproduced: U+007F, U+07FF and U+FFFF take one more byte than in UTF-8, and bytes that are not
+UTF-8 become U+FFFD in quotes but remain unchanged without quotes.
 """
 
 import re
@@ -32,7 +32,7 @@ def scalar(text: bytes) -> bytes:
 
 
 def block(values: Mapping[str, Any]) -> str:
-    """A mapping of plain values and lists of them."""
+    """A mapping of plain values and of lists of plain values."""
     lines: list[str] = []
     for key, value in values.items():
         if isinstance(value, list | tuple):
@@ -57,7 +57,7 @@ def _in_quotes(code: int) -> bytes:
         return b"\\ufeff"
     if code < 0x7F:
         return bytes([code])
-    count = 1 if code < 0x7FF else 2 if code < 0xFFFF else 3  # bytes that follow the first
+    count = 1 if code < 0x7FF else 2 if code < 0xFFFF else 3  # bytes after the first byte
     first = (0xFF00 >> (count + 1)) & 0xFF | code >> 6 * count
     return bytes([first, *(0x80 | code >> 6 * i & 0x3F for i in reversed(range(count)))])
 
