@@ -10,7 +10,7 @@ from .structure import WITHOUT_STATE_PRODUCT, Encoder, Normalization, Structure,
 
 
 class _Root(NamedTuple):
-    """A kind of array that a cell has; tf is Nematus-TF's name for it and for its norm."""
+    """A kind of array in a cell; tf: Nematus-TF's name for the array and for its norm."""
 
     symbol: str
     width: str
@@ -61,14 +61,14 @@ _ROOTS = {
     Unit.RELU: _PLAIN,
     Unit.SIGMOID: _PLAIN,
 }
-# DL4MT session 1's names of the matrices for a context that a cell reads besides its input.
+# Names, in DL4MT's session 1, of the matrices for a context that a cell reads besides its input.
 _CONTEXT = {"W": ("Wc", "C"), "Wx": ("Wcx", "C"), "Wf": ("Wcf", "C"), "Wr": ("Wcr", "C")}
 # Marian gives tanh cells gains of a GRU's width, and uses the first D.
 _GAMMA_WIDTH = dict.fromkeys((*WITHOUT_STATE_PRODUCT, Unit.RELU, Unit.SIGMOID), "D")
 _GAMMA_WIDTH[Unit.LSTM] = "4D"
 
 
-ITSELF = ""  # in the place of a matrix's path: the input, without a product
+ITSELF = ""  # instead of a matrix's path: the input itself, without a product
 
 
 def input_arrays(cell: CellPlace) -> tuple[str, ...]:
@@ -83,8 +83,9 @@ def bias_arrays(cell: CellPlace) -> tuple[str, ...]:
 
 
 def input_gains(cell: CellPlace) -> dict[str, str]:
-    """Paths of the matrices of a cell's input and of Marian's gains for them, one for all columns
-    or, without a product with the state, one for each matrix.
+    """Paths of a cell's input matrices and of Marian's gains for them.
+
+    There is one gain for all columns or, without a product with the state, one per matrix.
     """
     separate = cell.unit in WITHOUT_STATE_PRODUCT
     return {
@@ -94,13 +95,13 @@ def input_gains(cell: CellPlace) -> dict[str, str]:
 
 
 def state_arrays(cell: CellPlace) -> tuple[str, ...]:
-    """Paths of the matrices that multiply the whole state; r * h has its own product."""
+    """Paths of the matrices that multiply the state h, except the matrix that multiplies r * h."""
     roots = list(_ROOTS[cell.unit].recurrent)
     return tuple(f"{cell.path}/{r}" for r in roots[: 1 if cell.unit is Unit.GRU_BEFORE else None])
 
 
 def state_gains(cell: CellPlace) -> dict[str, str]:
-    """Paths of all matrices of a cell's state, and of Marian's one gain for them."""
+    """Paths of all state matrices of a cell, and of Marian's single gain for them."""
     return {f"{cell.path}/{root}": f"{cell.path}/gamma2" for root in _ROOTS[cell.unit].recurrent}
 
 
@@ -146,14 +147,14 @@ def cell_rows(s: Structure, cell: CellPlace) -> Iterator[Parameter]:
 def _cell_names(
     s: Structure, cell: CellPlace, root: str, suffix: str, tf: str
 ) -> dict[Dialect, str]:
-    """The names of the array `root` of a cell in each dialect; suffix is that of a norm's array.
+    """The names of the array `root` of a cell in each dialect; suffix: of a norm's array.
 
     tf: its name inside the cell in Nematus-TF, "" if that program has no such array.
     """
     first_level = cell.level == 1
     level = "" if first_level else f"_{cell.level}"
     transition = cell.transition
-    if cell.part == "encoder" or s.type is Type.LM:  # session 0 of DL4MT reads as encoders do
+    if cell.part == "encoder" or s.type is Type.LM:  # DL4MT's session 0 has encoder names
         prefix = "encoder" + ("_r" if cell.direction == "backward" else "") + level
         nematus = f"{prefix}_{root}" + (f"_drt_{transition}" if transition else "")
         stack = _stack(s, cell)
@@ -187,7 +188,7 @@ def _cell_names(
         names[Dialect.MARIAN_NEMATUS] = names[Dialect.NEMATUS] if first_level else s2s
         if not suffix:
             names[Dialect.S2S] = s2s
-            if nmtpy:  # amun, like nmtpy, holds the plain cGRU only
+            if nmtpy:  # amun, like nmtpy, has only the plain cGRU
                 names[Dialect.AMUN] = nematus
     if nmtpy and not suffix:
         names[Dialect.NMTPY] = nmtpy
@@ -195,7 +196,7 @@ def _cell_names(
 
 
 def _gamma_names(s: Structure, cell: CellPlace, gamma: str) -> dict[Dialect, str]:
-    """Marian's gains; cgru's name extends amun's to cells that amun does not have."""
+    """The names of Marian's gains; cgru's names extend amun's to cells that amun lacks."""
     shallow = cell.level == 1 and cell.transition == 0
     if cell.part == "encoder":
         prefix = "encoder" + ("_r" if cell.direction == "backward" else "")
@@ -215,10 +216,10 @@ def _gamma_names(s: Structure, cell: CellPlace, gamma: str) -> dict[Dialect, str
 
 
 def _stack(s: Structure, cell: CellPlace) -> str:
-    """Which stack a cell of an alternating encoder belongs to.
+    """The stack to which a cell of an alternating encoder belongs.
 
-    Theano names cells by the direction they read in; Nematus-TF and Marian by the stack, whose
-    direction alternates level by level.
+    Theano names cells by their reading direction; Nematus-TF and Marian by the stack, whose
+    direction alternates from level to level.
     """
     other = {"forward": "backward", "backward": "forward"}
     odd = s.encoder is Encoder.ALTERNATING and cell.part == "encoder" and cell.level % 2 == 0

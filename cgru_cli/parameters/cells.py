@@ -12,7 +12,7 @@ class BiasPlace(StrEnum):
 
     INPUT = "input"  # (h U) r + (x W + b): encoder, first decoder cell, high levels
     STATE = "state"  # (s U + b) r + c W: every decoder cell after the attention
-    AFTER = "after"  # a cell without an input, like transitions of the first form: b is added last
+    AFTER = "after"  # b is added last: transitions of the first form, cells without an input
     NONE = "none"  # Nematus-TF's own encoder transitions have no bias
 
 
@@ -21,7 +21,7 @@ class CellPlace(NamedTuple):
 
     level counts from 1, transition from 0; direction: "forward" or "backward" in the encoder, "" in
     the decoder; input: the letter of its input's width, None for a transition; context: the letter
-    of the width of a context, if the cell reads one.
+    of the context's width, if the cell reads a context.
     """
 
     part: str
@@ -53,9 +53,9 @@ def encoder_cells(s: Structure, direction: str, level: int) -> list[CellPlace]:
 def base_cells(s: Structure) -> list[CellPlace]:
     """The cells of the decoder's first level.
 
-    The second cell of the conditional GRU comes after attention and reads the context; with one
-    cell, as in Marian, only the readout reads it. Other decoders read the context, if there is one,
-    in the first cell.
+    The second cell of the conditional GRU comes after attention and reads the context; if there is
+    only one cell, as in some models of Marian, only the readout reads the context. Other decoders
+    read the context, if any, in the first cell.
     """
     conditional = s.type is Type.CGRU
     context = "C" if s.type.has_context and not conditional else None
@@ -68,7 +68,7 @@ def base_cells(s: Structure) -> list[CellPlace]:
 
 
 def high_cells(s: Structure, level: int) -> list[CellPlace]:
-    """The first cell of a decoder level from 2 on, and its transitions."""
+    """The first cell of a decoder level above the first, and its transitions."""
     native = s.bias is Bias.NEMATUS_TF
     read = "D+C" if s.deep_context else "D"
     bias = BiasPlace.STATE if native else BiasPlace.INPUT
@@ -87,7 +87,7 @@ def all_cells(s: Structure) -> Iterator[CellPlace]:
 
 
 def impossible(s: Structure) -> str:
-    """Why a model cannot have its cells, "" if it can."""
+    """The reason why a model's cells are impossible, "" if they are possible."""
     for cell in all_cells(s):
         if cell.unit in WITHOUT_STATE_PRODUCT and cell.input is None:
             return f"{cell.path}: {cell.unit} cells need an input besides the state"
@@ -101,6 +101,6 @@ def impossible(s: Structure) -> str:
 
 
 def _transitions(first: CellPlace, count: int, bias: BiasPlace) -> list[CellPlace]:
-    """The cells after the first of a level with `count` cells; they have no input."""
+    """The cells after the first of a level with `count` cells, which have no input."""
     cell = first._replace(input=None, context=None, bias=bias)
     return [cell._replace(transition=transition) for transition in range(1, count)]

@@ -10,17 +10,17 @@ from .structure import Structure
 def initial_arrays(
     structure: Structure, scheme: str, seed: int, forget_bias: float = 0.0
 ) -> dict[str, np.ndarray]:
-    """Every parameter by name, float32, determined by the seed.
+    """Draw every parameter, float32, by name; the seed determines the numbers.
 
     - nematus: orthogonal recurrent matrices, one per gate, and orthogonal input matrices if the
       input is as wide as the state; N(0, 0.01) elsewhere, as in DL4MT and Nematus;
     - glorot: as in Marian, uniform within sqrt(6 / (rows + columns)) (Glorot and Bengio 2010), and
       within sqrt(3 / E) for embeddings and the output layer, whose vectors have E numbers;
     - scaled: orthogonal recurrent matrices, embeddings N(0, 1 / sqrt(width)), Glorot's elsewhere;
-      `output_bias` goes with it.
+      to be used with `output_bias`.
 
-    forget_bias: the initial bias of an LSTM's forget gate (Gers et al. 2000; Jozefowicz et al. 2015
-    take 1).
+    forget_bias: the initial bias of an LSTM's forget gate (Gers et al. 2000; 1 in Jozefowicz et al.
+    2015).
     """
     rng = np.random.default_rng(seed)
     arrays = {}
@@ -33,10 +33,10 @@ def initial_arrays(
 
 
 def output_bias(counts: np.ndarray) -> np.ndarray:
-    """The output's bias b_o (V,) that gives words their probabilities in the text.
+    """The output bias b_o (V,) with which words have their probabilities in the text.
 
-    If training has to learn these, the readout learns them before the bias does and saturates;
-    small models then hardly improve. counts: (V,) of the target words.
+    Otherwise, the readout learns these probabilities before the bias does, and saturates; small
+    models then hardly improve. counts: (V,) of the target words.
     """
     log_frequency = np.log((counts + 1) / (counts.sum() + len(counts)))
     return (log_frequency - log_frequency.mean()).astype(np.float32)
@@ -73,8 +73,8 @@ def _is_orthogonal(row: Parameter, size: tuple[int, ...], scheme: str) -> bool:
 def _orthogonal(width: int, rng: np.random.Generator) -> np.ndarray:
     """A uniformly distributed orthogonal matrix (width, width) (Mezzadri 2007).
 
-    DL4MT and Nematus use singular vectors, which have the same distribution but take five times as
-    long: ten seconds more for a model of size 1024.
+    Singular vectors, as in DL4MT and Nematus, have the same distribution but take five times as
+    long: ten more seconds for a model of size 1024.
     """
     q, r = np.linalg.qr(rng.normal(size=(width, width)))
     return q * np.sign(np.diag(r))

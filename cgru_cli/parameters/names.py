@@ -1,12 +1,12 @@
-"""The one table of parameters: symbol, place in the model, shape, and name in every dialect.
+"""The table of all parameters: symbol, place in the model, shape, and name in every dialect.
 
-Names and shapes of parameters are stated nowhere else: `parameters(structure)` creates variables,
+It is the only place with names and shapes of parameters: `parameters(structure)` creates variables,
 `Parameter.names` reads and writes files, and the documentation prints the table. `cell_names.py`
 has the rows of cells.
 
-Shapes are written in letters that `Structure.sizes` binds: D state, C context (2D where two readers
-encode), A = C width of the attention's hidden layer, E target and Es source embedding, R readout
-(E, twice that with maxout), V target vocabulary, Vs0 Vs1.. rows of the source factors, L labels, M
+Shapes are written in letters with sizes from `Structure.sizes`: D state, C context (2D with two
+readers), A = C width of the attention's hidden layer, E target and Es source embedding, R readout
+(E, or 2E with maxout), V target vocabulary, Vs0 Vs1.. rows of the source factors, L labels, M
 softmaxes of a mixture, N labels or numbers of a condition. Gates are stored [reset | update], an
 LSTM's blocks [f | i | c | o].
 
@@ -21,19 +21,19 @@ from .cells import base_cells, encoder_cells, high_cells
 from .parameter import MARIAN, Dialect, Parameter, norm_rows, same, tf_norm, tf_only
 from .structure import Activation, DecoderStart, Normalization, Pooling, Structure, Type
 
-# Arrays in legacy files that are not parameters of the model: they are skipped.
+# Arrays to skip in legacy files, because they are not parameters of the model.
 TRAINING_ARRAYS = frozenset({"uidx", "history_errs", "zipped_params", "opts", "tparams", "time"})
 TRAINING_PREFIXES = ("adam_", "adadelta_", "rmsprop_", "prior_", "beta1_power", "beta2_power")
 TRAINING_SUFFIXES = ("/Adam", "/Adam_1", "/Adadelta", "/Adadelta_1", "/RMSProp", "/RMSProp_1")
 
 # The attention's second bias, which has no effect on the softmax over source positions. Files of
-# DL4MT and Nematus have it, and Marian recognises files of Nematus by it. Kept, not computed.
+# DL4MT and Nematus have it, and Marian recognises files of Nematus by it. cgru only stores it.
 INERT = same("decoder_c_tt", Dialect.AMUN, Dialect.MARIAN_NEMATUS)
 INERT[Dialect.NMTPY] = "decoder_c_att"
 
 
 def is_training_array(name: str) -> bool:
-    """Whether an array in a legacy file belongs to an optimizer or to the training."""
+    """Whether an array in a legacy file belongs to an optimizer or to a training run."""
     return (
         name in TRAINING_ARRAYS
         or name.startswith(TRAINING_PREFIXES)
@@ -60,7 +60,7 @@ _READOUT = (
 
 
 def target_table(structure: Structure) -> str:
-    """Path of the target embeddings; the source's, if one matrix serves both sides."""
+    """Path of the target embeddings, or of the source's if both sides share a matrix."""
     shared = structure.shared_embeddings and structure.type.reads_source
     return "encoder/embedding" if shared else "decoder/embedding"
 
@@ -114,7 +114,7 @@ def _embeddings(s: Structure) -> Iterator[Parameter]:
 
 
 def _labels(s: Structure) -> Iterator[Parameter]:
-    """The pooling and the output of models that give labels; no other program has them."""
+    """The pooling and the output of models that predict labels, which only cgru has."""
     if s.type is Type.CLASSIFIER and s.pooling is Pooling.ATTENTION:
         for symbol, root, shape, initializer, *_ in _ATTENTION[1:]:
             yield Parameter(symbol, f"pooling/{root}", shape, initializer, same(f"pooling_{root}"))
@@ -227,7 +227,7 @@ def _feed_forward(
     nmtpy: str = "",
     index: str = "",
 ) -> Iterator[Parameter]:
-    """W, b and the norm of x W + b; s2s is empty for layers that Marian and nmtpy lack."""
+    """W, b and the norm of x W + b; s2s: empty for layers that Marian and nmtpy lack."""
     for row in _layer(symbol, path, shape, nematus, tf):
         if s2s:
             root = row.path[-1]

@@ -10,11 +10,11 @@ from .structure import Normalization, Structure
 
 
 class Dialect(StrEnum):
-    """The array names of one program, in one of its versions or types."""
+    """The array names of a program, or of one of its versions or types."""
 
-    NEMATUS = "nematus"  # Nematus-Theano and DL4MT share every name; cgru's .npz too
+    NEMATUS = "nematus"  # Nematus-Theano, DL4MT and cgru's .npz
     NEMATUS_TF = "nematus-tf"
-    NEMATUS_TF_01 = "nematus-tf-0.1"  # before deep models; since renamed
+    NEMATUS_TF_01 = "nematus-tf-0.1"  # old names, before deep models
     AMUN = "marian-amun"
     MARIAN_NEMATUS = "marian-nematus"
     S2S = "marian-s2s"
@@ -22,7 +22,7 @@ class Dialect(StrEnum):
 
     @property
     def program(self) -> Program:
-        """The program; DL4MT has Nematus' names too."""
+        """The program; Nematus also stands for DL4MT."""
         if self in (Dialect.NEMATUS_TF, Dialect.NEMATUS_TF_01):
             return Program.NEMATUS_TF
         return Program.MARIAN if self in MARIAN else Program(self.value)
@@ -36,8 +36,8 @@ class Parameter:
     """One array of a model.
 
     path: the place in the model (Keras variable, HDF5 dataset); names: the name in each dialect
-    that can hold the array; transposed: Marian's name of its transpose, if files may have that
-    instead; cell: the recurrent cell that it belongs to.
+    that supports the array; transposed: Marian's name of its transpose, if files may have the
+    transpose instead; cell: the recurrent cell that it belongs to.
     """
 
     symbol: str
@@ -60,7 +60,7 @@ class Parameter:
 
 
 def same(name: str, *dialects: Dialect) -> dict[Dialect, str]:
-    """One name, for Nematus and these dialects."""
+    """The same name for Nematus and these dialects."""
     return dict.fromkeys((Dialect.NEMATUS, *dialects), name)
 
 
@@ -70,7 +70,7 @@ def tf_only(nematus: str, tf: str) -> dict[Dialect, str]:
 
 
 def tf_norm(suffix: str) -> str:
-    """Nematus-TF's suffix of a norm's array, by that of Nematus."""
+    """Nematus-TF's suffix of a norm's array, given Nematus' suffix."""
     return {"": "", "_lns": "/new_std", "_lnb": "/new_mean", "_rms": "/scale"}.get(suffix, suffix)
 
 

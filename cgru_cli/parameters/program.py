@@ -1,7 +1,7 @@
 """The programs that cgru is compatible with, and the defaults of their decoders.
 
-`cgru translate` searches as the model's program does; `--compat` also reproduces its output layout,
-signs, and (Nematus-TF) its other beam search.
+`cgru translate` has the defaults of the model's program; `--compat` also reproduces its output
+layout, signs, and for Nematus-TF its beam search.
 """
 
 import math
@@ -14,8 +14,8 @@ from typing import Literal
 class Program(StrEnum):
     """The programs whose models, scripts and outputs cgru supports.
 
-    The array names of one program are a dialect (`parameters.parameter.Dialect`); some programs
-    have several. `PROGRAMS` has the defaults, `output.layouts` the layouts of output.
+    The array names of a program are a dialect (`parameters.parameter.Dialect`); some programs have
+    several dialects. `PROGRAMS` has the defaults, `output.layouts` the output layouts.
     """
 
     CGRU = "cgru"
@@ -31,8 +31,8 @@ class Program(StrEnum):
 class ProgramDefaults:
     """The defaults of one program's decoder.
 
-    limit: from the source's length to the maximum length of a translation, both with EOS; sums:
-    whether an ensemble's log-probabilities are added, not averaged.
+    limit: function from the source's length to the maximum length of a translation, both with EOS;
+    sums: whether an ensemble's log-probabilities are added instead of averaged.
     """
 
     program: Program
@@ -47,12 +47,12 @@ class ProgramDefaults:
 
 
 def marian_limit(length: int, factor: float = 3.0) -> int:
-    """Marian's --max-length-factor: at most factor times the source's length."""
+    """The maximum length by Marian's --max-length-factor: factor times the source's length."""
     return max(1, math.ceil(factor * length))
 
 
 def label_limit(length: int) -> int:
-    """The maximum number of labels of a line, with EOS: one, or one per word."""
+    """The maximum number of labels of a line, with EOS: one label, or one per word."""
     return max(2, length)
 
 

@@ -1,7 +1,7 @@
-"""The structure of a model: sizes, depths and the conventions its program computed with.
+"""The structure of a model: sizes, depths and the conventions of its program.
 
-A `Structure` and the arrays are all that is needed to compute a model. `names.py` derives the names
-and shapes of the arrays from it.
+A `Structure` and the arrays suffice to compute a model. `names.py` derives the names and shapes of
+the arrays from the structure.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ EOS_ID = 0  # ends and pads sentences
 FIRST_LABEL = 2  # the first label's id; EOS and the unknown word come before it
 DEEPEST = 64  # levels, transitions of a level, softmaxes of a mixture
 MOST_FACTORS = 24
-LARGEST_SIZE = 2**31 - 1  # rows or columns: the most that TensorFlow counts
+LARGEST_SIZE = 2**31 - 1  # maximum number of rows or columns in TensorFlow
 
 Size = Annotated[int, Meta(ge=1, le=LARGEST_SIZE)]
 Sizes = Annotated[tuple[Size, ...], Meta(max_length=MOST_FACTORS)]
@@ -30,11 +30,11 @@ class Bias(StrEnum):
     """Where a deep model's cells add their bias."""
 
     THEANO = "theano"  # Nematus-Theano, DL4MT, Marian, Nematus-TF with theano_compat
-    NEMATUS_TF = "nematus-tf"  # Nematus-TF's own; differs in deep models only
+    NEMATUS_TF = "nematus-tf"  # Nematus-TF's own; differs only in deep models
 
 
 class Normalization(StrEnum):
-    """How the pre-activations are normalised."""
+    """The normalisation of pre-activations."""
 
     NONE = "none"
     NEMATUS = "nematus"  # layer norm, gain and bias per product, eps 1e-5
@@ -53,19 +53,19 @@ class Activation(StrEnum):
 
 
 class Type(StrEnum):
-    """The type of model: how the decoder reads the source, or which labels there are."""
+    """The type of model: how the decoder reads the source, or what gets a label."""
 
-    LM = "lm"  # there is no source
+    LM = "lm"  # the decoder reads no source
     ENCDEC = "encdec"  # every step reads the encoder's last state
     SEQ2SEQ = "seq2seq"  # the encoder's last state is its first state
-    RNNSEARCH = "rnnsearch"  # a context, by attention from the previous state
-    CGRU = "cgru"  # a context, by attention between its two cells
+    RNNSEARCH = "rnnsearch"  # every step reads a context, by attention from the previous state
+    CGRU = "cgru"  # every step reads a context, by attention between its two cells
     CLASSIFIER = "classifier"  # no decoder: a label for the whole source
-    TAGGER = "tagger"  # no decoder: a label for each word of it
+    TAGGER = "tagger"  # no decoder: a label for each word of the source
 
     @property
     def writes_text(self) -> bool:
-        """Whether a decoder writes a text; otherwise the model labels the source."""
+        """Whether a decoder writes text; otherwise the model predicts labels of the source."""
         return self not in (Type.CLASSIFIER, Type.TAGGER)
 
     @property
@@ -80,7 +80,7 @@ class Type(StrEnum):
 
     @property
     def attends(self) -> bool:
-        """Whether the context is found by attention."""
+        """Whether attention computes the context."""
         return self in (Type.RNNSEARCH, Type.CGRU)
 
 
@@ -94,7 +94,7 @@ class Pooling(StrEnum):
 
 
 class Condition(StrEnum):
-    """The input that a language model's texts are generated from; see `ladder/conditioned.py`."""
+    """The input from which a language model generates text; see `ladder/conditioned.py`."""
 
     NONE = "none"
     LABEL = "label"
@@ -105,7 +105,7 @@ class Unit(StrEnum):
     """The recurrent unit of a cell; the equations are in `units.py`."""
 
     GRU = "gru"  # reset after the product with the state
-    GRU_BEFORE = "gru-before"  # reset before it
+    GRU_BEFORE = "gru-before"  # reset before the product with the state
     LSTM = "lstm"
     SRU = "sru"  # no product with the state
     SSRU = "ssru"  # an SRU without the reset gate
@@ -115,10 +115,10 @@ class Unit(StrEnum):
 
 
 class Encoder(StrEnum):
-    """How the encoder's levels read."""
+    """The directions in which the encoder's levels read."""
 
-    ALTERNATING = "alternating"  # two stacks that change their direction at every level
-    BIDIRECTIONAL = "bidirectional"  # two stacks, each of one direction
+    ALTERNATING = "alternating"  # two stacks that change direction at every level
+    BIDIRECTIONAL = "bidirectional"  # two stacks, each in one direction
     BI_UNIDIRECTIONAL = "bi-unidirectional"  # both directions below, forward above
     UNIDIRECTIONAL = "unidirectional"  # forward
     REVERSED = "reversed"  # from the end
@@ -132,9 +132,9 @@ class DecoderStart(StrEnum):
 
 
 class Dropout(NamedTuple):
-    """Dropout probabilities that a program compensates at inference, not in training.
+    """Dropout probabilities of programs that scale at inference instead of in training.
 
-    Nematus-Theano before model_version 0.1 (readout equals hidden) and DL4MT (readout only).
+    Nematus-Theano before model_version 0.1 (readout equals hidden) and DL4MT (only readout).
     """
 
     embedding: Probability = 0.0
@@ -150,7 +150,7 @@ DIRECTIONS = ("forward", "backward")
 
 @dataclass(frozen=True)
 class Structure:
-    """Sizes (numbers of rows, columns, cells) and conventions of a recurrent model."""
+    """The sizes (numbers of rows, columns, cells) and conventions of a recurrent model."""
 
     source_vocabularies: Sizes
     source_embeddings: Sizes
@@ -182,7 +182,7 @@ class Structure:
     feedback: bool = field(default=True, metadata=LATER)  # the decoder reads the previous word
     condition: Condition = field(default=Condition.NONE, metadata=LATER)
     condition_size: Annotated[int, Meta(ge=0, le=LARGEST_SIZE)] = field(default=0, metadata=LATER)
-    crf: bool = field(default=False, metadata=LATER)  # a tag depends on the neighbouring ones
+    crf: bool = field(default=False, metadata=LATER)  # a tag depends on its neighbours
 
     @property
     def embeds_target(self) -> bool:
@@ -191,19 +191,19 @@ class Structure:
 
     @property
     def attends(self) -> bool:
-        """Whether there is attention to the source."""
+        """Whether the model attends to the source."""
         pooled = self.type is Type.CLASSIFIER and self.pooling is Pooling.ATTENTION
         return self.type.attends or pooled
 
     @property
     def context(self) -> int:
-        """Width of an annotation: [forward ; backward], or that of one reader."""
+        """Width of an annotation: of [forward ; backward], or of one reader's state."""
         return len(self.directions(self.encoder_depth)) * self.state
 
     @property
     def source_columns(self) -> int:
-        """The number of columns of a source word: the ids of its factors; for a tagger also 1 at
-        the first piece of a word and 0 at others; for a condition as in `text.conditions`.
+        """The number of columns of a source word: one for each factor, for a tagger one more (1 at
+        the first piece of a word, 0 at others), for a condition as in `text.conditions`.
         """
         if self.condition is not Condition.NONE:
             return 1 if self.condition is Condition.LABEL else self.condition_size
@@ -211,12 +211,12 @@ class Structure:
 
     @property
     def has_source(self) -> bool:
-        """Whether there is a source: a text for an encoder, or a condition."""
+        """Whether the model has a source: text for an encoder, or a condition."""
         return self.type.reads_source or self.condition is not Condition.NONE
 
     @property
     def vocabularies(self) -> tuple[int, ...]:
-        """Sizes of the vocabularies: the sources', or a condition's labels, then the target's."""
+        """Sizes of the vocabularies: of the sources or a condition's labels, then of the target."""
         labels = (self.condition_size + FIRST_LABEL,)
         of_labels = labels if self.condition is Condition.LABEL else ()
         return (*self.source_vocabularies, *of_labels, self.target_vocabulary)
@@ -229,7 +229,7 @@ class Structure:
         return DIRECTIONS[:1] if above or self.encoder is Encoder.UNIDIRECTIONAL else DIRECTIONS
 
     def adds_input(self, level: int) -> bool:
-        """Whether an encoder level has a residual connection: its input is added to its states."""
+        """Whether an encoder level has a residual connection, from its input to its states."""
         first = 2 if self.encoder is Encoder.BI_UNIDIRECTIONAL else 1
         return self.residual and level > first
 
@@ -251,7 +251,7 @@ class Structure:
         return range(2, self.decoder_depth + 1)
 
     def decoder_levels(self) -> range:
-        """The numbers of all decoder levels; none for a model that gives labels."""
+        """The numbers of all decoder levels; none for a model that predicts labels."""
         return range(1, self.decoder_depth + 1 if self.type.writes_text else 1)
 
     def encoder_levels(self) -> range:
@@ -259,7 +259,7 @@ class Structure:
         return range(1, self.encoder_depth + 1 if self.type.reads_source else 1)
 
     def as_dict(self) -> dict:
-        """Plain values for JSON; `from_dict` reads them back. A missing part has no unit."""
+        """Plain values for JSON and `from_dict`. A missing encoder or decoder has no unit."""
         values = dataclasses.asdict(self)
         if not self.type.reads_source:
             del values["encoder_unit"]
@@ -269,14 +269,14 @@ class Structure:
 
     @classmethod
     def from_dict(cls, values: object, source: str) -> Self:
-        """Inverse of `as_dict`. Raises CgruError, naming the source, for anything else."""
+        """The inverse of `as_dict`. Raises CgruError, naming the source, for other values."""
         with parsing(source, "does not describe a model"):
             structure = dataclass_from_json(cls, values, source)
             structure._check()
             return structure
 
     def _check(self) -> None:
-        """Raise ValueError where fields do not fit together."""
+        """Raise ValueError if fields do not fit together."""
         if len(self.source_vocabularies) != len(self.source_embeddings):
             raise ValueError("source_vocabularies and source_embeddings differ in length")
         if not self.type.writes_text and self.target_vocabulary <= FIRST_LABEL:
