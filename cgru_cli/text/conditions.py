@@ -16,9 +16,9 @@ from .vocabulary import Vocabulary, shown
 
 
 def condition_columns(line: str, vocabularies: Sequence[Vocabulary], numbers: int) -> list[Any]:
-    """The one source word of a condition. vocabularies: the labels'; () for vectors.
+    """The single source word of a condition. vocabularies: of the labels, () for vectors.
 
-    A vector becomes the bits of its numbers as float32, (numbers,) uint32, since batches hold
+    A vector becomes the bits of its numbers as float32, (numbers,) uint32, because batches hold
     integers. Raises CgruError for an unknown label, a wrong number of labels or numbers, and
     numbers that are not finite.
     """

@@ -1,10 +1,10 @@
 """Spans of text that a translation copies: numbers, names, URLs and the like.
 
-The model sees a placeholder, a reserved word of its vocabulary, instead of such a span: `⟦1⟧` for
-the first span of a line, `⟦2⟧` for the second. In training, a span is replaced where it stands on
-both sides of a pair. In translation, each is replaced, the search writes every placeholder once,
-and the spans take their places in the output. (Luong et al. 2015, "Addressing the Rare Word
-Problem in Neural Machine Translation", number unknown words of both sides in the same way.)
+Instead of such a span, the model reads a placeholder, a reserved word of its vocabulary: `⟦1⟧` for
+the first span of a line, `⟦2⟧` for the second. Training replaces spans that occur on both sides of
+a pair. Translation replaces all spans, the search writes every placeholder once, and the spans then
+replace the placeholders. (Luong et al. 2015, "Addressing the Rare Word Problem in Neural Machine
+Translation", number unknown words of both sides in the same way.)
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from ..errors import UsageError
 if TYPE_CHECKING:
     from .vocabulary import Vocabulary
 
-MOST = 10  # placeholders of a line
+MOST = 10  # maximum number of placeholders in a line
 PLACEHOLDERS = tuple(f"⟦{number}⟧" for number in range(1, MOST + 1))
 _PLACEHOLDER = re.compile("⟦([1-9][0-9]?)⟧")
-_BRACKETS = str.maketrans("⟦⟧", "[]")  # of the text itself
+_BRACKETS = str.maketrans("⟦⟧", "[]")  # for brackets in the text itself
 
-# Each takes time linear in the line: a run of characters is searched from its beginning only.
+# Each takes linear time, because it searches a run of characters only from its beginning.
 BUILT_IN = {
     "code": r"`[^`]+`",
     "url": r"(?:https?|ftp)://[^\s<>\"'`|\[\]]*[^\s<>\"'`|\[\].,;:!?()*]",
@@ -35,7 +35,7 @@ BUILT_IN = {
 
 
 class Span(NamedTuple):
-    """A span of a line that is to be copied, in characters."""
+    """A span of a line to copy, with positions in characters."""
 
     start: int
     end: int
@@ -43,14 +43,14 @@ class Span(NamedTuple):
 
 
 class Copying:
-    """Finds the spans of some patterns: names of built-in ones, and regular expressions.
+    """Finds the spans of patterns: names of built-in patterns, and regular expressions.
 
-    Where matches overlap, a regular expression wins over a built-in pattern, and a pattern over
-    those after it.
+    If matches overlap, regular expressions take precedence over built-in patterns, and earlier
+    patterns over later ones.
     """
 
     def __init__(self, patterns: Iterable[str]):
-        """Raises UsageError for an invalid regular expression, and one that matches nothing."""
+        """Raises UsageError for a regular expression that is invalid or matches empty text."""
         self.patterns = tuple(patterns)
         asked = set(self.patterns)
         own = [pattern for pattern in self.patterns if pattern not in BUILT_IN]
@@ -72,19 +72,19 @@ class Copying:
     def replaced(self, text: str, known: int = MOST) -> tuple[str, list[str], list[Span]]:
         """The text with placeholders for its first spans, these spans, and the other spans.
 
-        known: the number of placeholders that the model has. The other spans get their positions in
-        the returned text.
+        known: the number of the model's placeholders. The other spans have positions in the
+        returned text.
         """
         text = text.translate(_BRACKETS)
         spans = self.spans(text)
         copied = spans[:known]
         masked = _masked(text, zip(copied, PLACEHOLDERS, strict=False))
-        moved = len(masked) - len(text)  # the other spans follow
+        moved = len(masked) - len(text)  # the shift of the other spans
         others = [Span(one.start + moved, one.end + moved, one.text) for one in spans[known:]]
         return masked, [one.text for one in copied], others
 
     def pair(self, source: str, target: str) -> tuple[str, str]:
-        """Both sides of a pair, with a placeholder for each span that stands on both.
+        """Both sides of a pair, with a placeholder for each span that occurs on both sides.
 
         A repeated span is replaced as often as it occurs on both sides.
         """
@@ -102,7 +102,7 @@ class Copying:
 
 
 def filled(text: str, copied: Sequence[str]) -> str:
-    """The text with the spans in place of their placeholders; others disappear."""
+    """The text with spans instead of their placeholders; other placeholders disappear."""
 
     def span(match: re.Match[str]) -> str:
         number = int(match[1])
@@ -112,7 +112,7 @@ def filled(text: str, copied: Sequence[str]) -> str:
 
 
 def known_placeholders(*vocabularies: Vocabulary) -> int:
-    """The number of placeholders that all vocabularies have, from the first one on."""
+    """The number of placeholders, counted from the first, that all vocabularies have."""
     missing = (
         number
         for number, name in enumerate(PLACEHOLDERS)
@@ -122,7 +122,7 @@ def known_placeholders(*vocabularies: Vocabulary) -> int:
 
 
 def pattern(text: str) -> str:
-    """A value of --copy. Raises ValueError for an invalid regular expression."""
+    """Check a value of --copy. Raises ValueError for an invalid regular expression."""
     if text not in BUILT_IN and text != "none":
         try:
             _compiled(text)
@@ -145,7 +145,7 @@ def _compiled(text: str) -> re.Pattern[str]:
 
 
 def _masked(text: str, replaced: Iterable[tuple[Span, str]]) -> str:
-    """Replace spans, which are in the order of the text, by the given words."""
+    """Replace spans, given in the order of the text, by words."""
     parts, place = [], 0
     for span, name in replaced:
         parts += [text[place : span.start], name]

@@ -1,6 +1,6 @@
-"""Labels, one for each line or one for each word. They have their own vocabulary.
+"""Labels, one for each line or one for each word, with their own vocabulary.
 
-Its ids 0 and 1 are the end of a line and the unknown word, which are not labels.
+Ids 0 and 1 of the vocabulary are the end of a line and the unknown word, which are not labels.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from .vocabulary import UNK_NAMES, Vocabulary, shown
 
 
 def label_ids(labels: Sequence[str], vocabulary: Vocabulary, *, one: bool) -> list[int]:
-    """The ids of a line's labels; `one`: the line must have exactly one.
+    """The ids of a line's labels; one: whether the line must have exactly one label.
 
     Raises CgruError for an unknown label, or a wrong number of labels.
     """
@@ -35,7 +35,7 @@ def number_of_labels(labels: Sequence[str]) -> str:
 
 
 def check_tags(source: Sequence[tuple[int, ...]], tags: Sequence[Any]) -> None:
-    """Raises CgruError unless there is one tag for each word. source: from `with_starts`."""
+    """Raises CgruError unless each word has one tag. source: from `with_starts`."""
     words = sum(columns[-1] for columns in source)
     if words != len(tags):
         raise CgruError(
@@ -44,7 +44,7 @@ def check_tags(source: Sequence[tuple[int, ...]], tags: Sequence[Any]) -> None:
 
 
 def check_labels(vocabulary: Vocabulary) -> None:
-    """Raises CgruError if a vocabulary does not hold labels."""
+    """Raises CgruError if a vocabulary is not one of labels."""
     if vocabulary.processor is not None:
         raise CgruError(f"{vocabulary.path}: a SentencePiece model, not a list of labels")
     if vocabulary.words.get(1) not in UNK_NAMES or len(vocabulary.words) <= FIRST_LABEL:

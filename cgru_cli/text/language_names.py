@@ -30,7 +30,7 @@ NAMES = dict(one.split(maxsplit=1) for one in " ".join(_NAMES.split()).split(", 
 
 
 def language_name(code: str) -> str:
-    """The name of a language, such as "Portuguese (BR)" for pt-BR; an unknown code itself."""
+    """The name of a language, such as "Portuguese (BR)" for pt-BR, or an unknown code itself."""
     language, _, region = code.replace("_", "-").partition("-")
     if language not in NAMES:
         return code

@@ -1,6 +1,6 @@
-"""Variants of training lines, which make a model robust: upper case, typos and others.
+"""Variants of training lines that make a model robust, such as upper case and typos.
 
-OpusTrainer (Tito, https://github.com/hplt-project/OpusTrainer) has such modifiers too.
+OpusTrainer (Tito, https://github.com/hplt-project/OpusTrainer) has similar modifiers.
 """
 
 import random
@@ -12,7 +12,7 @@ import numpy as np
 
 from .copying import Copying
 
-# Words that English titles have in lower case, as in Marian and Moses' detruecase.perl.
+# Words in lower case in English titles, as in Marian and Moses' detruecase.perl.
 _SMALL = frozenset(
     """
     a after against and any as at be because between by during for from his in is its last not of
@@ -24,8 +24,8 @@ _LONG_WORD = re.compile(r"(?<![^\s(\"'])[^\W\d_]{4,}(?=[.,;:!?)\"']*(?:\s|$))") 
 _FULL_STOP = re.compile(r"(?<=[^\s.])\s*[.。।]\s*$")
 _KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 PLAIN, CAPS, TITLE, TYPOS, NO_STOP, JOINED = range(6)  # kinds of variants
-MOST_JOINED = 3  # pairs before a pair that it is joined with
-_MISTYPED = 0.15  # of the longer words of a line with typos
+MOST_JOINED = 3  # maximum number of earlier pairs to join with a pair
+_MISTYPED = 0.15  # share of the longer words in a line with typos
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,11 @@ class Variants:
     """The variants of a training text, chosen by the number of each pair and the epoch.
 
     every: N of each kind, 0: never. In the first epoch, pairs 0, N, 2N and so on are upper case on
-    both sides; the sources of pairs 1, N+1 and so on have English title case (as in Marian, which
-    prefers the first too), and those of pairs 2, N+2 and so on have typos; both sides of pairs 3,
-    N+3 and so on lose their full stop; pairs 4, N+4 and so on are joined with earlier ones. Each
-    later epoch chooses the pairs before those, unless the choice is `fixed`, as in Marian. copy:
-    patterns of spans that become placeholders where both sides have them.
+    both sides; the sources of pairs 1, N+1 and so on have English title case (as in Marian, where
+    upper case also has precedence), and the sources of pairs 2, N+2 and so on have typos; both
+    sides of pairs 3, N+3 and so on lose their full stop; pairs 4, N+4 and so on are joined with
+    earlier pairs. Each later epoch chooses the preceding pairs, unless the choice is `fixed`, as in
+    Marian. copy: patterns of spans that become placeholders if both sides have them.
     """
 
     every: tuple[int, ...] = (0,) * JOINED
@@ -50,7 +50,7 @@ class Variants:
 
     @cached_property
     def drawn(self) -> set[int]:
-        """The kinds of each pair over all epochs; empty if epochs do not differ."""
+        """The kinds that a pair has over all epochs; empty if epochs do not differ."""
         kinds = {kind for kind, n in enumerate(self.every, CAPS) if n and not self.fixed}
         return kinds and {PLAIN, *kinds}
 
@@ -63,7 +63,7 @@ class Variants:
         return kinds
 
     def copied(self, source: str | None, target: str) -> tuple[str | None, str]:
-        """The lines of a pair with placeholders; source: None if it has none."""
+        """The lines of a pair with placeholders; source: None if the pair has no source."""
         return self._copying.pair(source, target) if self.copy and source else (source, target)
 
     def of(self, kind: int, number: int, source: str | None, target: str) -> tuple[str | None, str]:
@@ -79,17 +79,17 @@ class Variants:
         return source, target
 
     def joined(self, number: int) -> int:
-        """Count the earlier pairs to join with pair `number`, if it is to be joined."""
+        """The number of earlier pairs to join with pair `number`, if it is to be joined."""
         return 1 + number // self.every[JOINED - CAPS] % MOST_JOINED
 
 
 def _upper(line: str) -> str:
-    """The line in upper case, with its length kept: `ß` does not become `SS`."""
+    """The line in upper case, of the same length: `ß` does not become `SS`."""
     return "".join(upper if len(upper := c.upper()) == 1 else c for c in line)
 
 
 def english_title_case(line: str) -> str:
-    """Words in title case that follow a space, quotation mark, hyphen or nothing, as in Marian."""
+    """Title case for words at the start or after a space, quotation mark, hyphen, as in Marian."""
 
     def titled(match: re.Match[str]) -> str:
         word, before = match[0], line[match.start() - 1 : match.start()]
@@ -101,10 +101,10 @@ def english_title_case(line: str) -> str:
 
 
 def with_typos(line: str, draw: random.Random) -> str:
-    """The line with a typo in some of its longer words, at least in one.
+    """The line with typos in some of its longer words, at least in one.
 
-    Two letters change places, or a letter is left out, doubled, or replaced by its neighbour on the
-    keyboard; the first letter of a word stays.
+    A typo swaps two letters, or omits or doubles a letter or replaces it by its neighbour on the
+    keyboard; the first letter of a word is unchanged.
     """
     matches = _LONG_WORD.finditer(line)
     words = [m.span() for m in matches if m[0][1:] == m[0][1:].lower()]  # no CamelCase
@@ -123,5 +123,5 @@ def with_typos(line: str, draw: random.Random) -> str:
 
 
 def without_full_stop(line: str) -> str:
-    """The line without a single full stop at its end."""
+    """The line without its final full stop, unless it ends in several."""
     return _FULL_STOP.sub("", line)

@@ -1,17 +1,17 @@
-"""Inline HTML, XML and Markdown: marks are taken out of a line, and put into its translation.
+"""Inline HTML, XML and Markdown: remove marks from a line, and put them into its translation.
 
-A line is read as a tree of elements over its plain text. From the outside inwards, each element
-finds its place in the translation by the attention:
+A line is parsed as a tree of elements over its plain text. From the outside inwards, the attention
+determines the place of each element in the translation:
 
 1. For each target word, p is the element's share of the attention to its parent's source words. An
-   element takes the run of target words with the greatest sum of p - 1/2, inside the parent's run
-   and outside its siblings' runs; the run has at least the word with the greatest p, and grows to
-   whole words.
-2. An element without text, such as `<br/>`, goes between the two target words where the attention
-   crosses it least: from words before it to the source after it, and the other way round.
+   element gets the run of target words with the greatest sum of p - 1/2, inside the parent's run
+   and outside its siblings' runs; the run includes at least the word with the greatest p, and is
+   extended to whole words.
+2. An element without text, such as `<br/>`, goes between the two target words where the least
+   attention crosses it: from words before it to the source after it, and the reverse.
 
-So a translation has all marks of its line, and their nesting. A closing mark that nothing opens is
-left out, and a tag that nothing closes is closed with its parent.
+A translation therefore has all marks of its line, with the same nesting. Closing marks without an
+opening mark are dropped, and a tag without a closing tag is closed with its parent.
 """
 
 import html
@@ -46,14 +46,14 @@ _PATTERNS = {
     ),
 }
 _SPECIAL = re.compile(r"&(?=#?\w+;)|<(?=[A-Za-z/!?])")  # would be an entity or a tag in Markdown
-DEEPEST = 200  # marks inside each other; others stand alone or are text
-_GLUE, _SPACE = "\0", "\1"  # no space on this side, one space on that side
+DEEPEST = 200  # maximum nesting of marks; deeper marks stand alone or are text
+_GLUE, _SPACE = "\0", "\1"  # no space, or one space, on this side of a mark
 _GLUED, _SPACED = re.compile("[ \1]*\0[ \0\1]*"), re.compile(" *\1[ \1]*")
 
 
 @dataclass
 class Element:
-    """A mark with the text, from start to end in the plain line, and the elements inside."""
+    """A mark, the start and end of its text in the plain line, and the elements inside."""
 
     opening: str
     closing: str = ""
@@ -61,15 +61,15 @@ class Element:
     end: int = 0
     inner: list["Element"] = field(default_factory=list)
     verbatim: str | None = None  # code, which replaces the translation of its text
-    closed_by: int | None = None  # the number of the match that closes it
-    around: tuple[str, str] = (_SPACE, _SPACE)  # before and after, where it has no text
+    closed_by: int | None = None  # the number of the closing match
+    around: tuple[str, str] = (_SPACE, _SPACE)  # before and after an element without text
 
 
 class Markup:
     """The plain text of a line, `plain`, and its marks."""
 
     def __init__(self, line: str, form: str, *, copies_code: bool = False):
-        """form: html or markdown; copies_code: whether Markdown's code stays in the plain text."""
+        """form: html or markdown; copies_code: keep Markdown's code in the plain text."""
         self._form, self._line = form, re.sub(f"[{_GLUE}{_SPACE}]", "", line)
         self._matches = list(_PATTERNS[form].finditer(self._line))
         self._copies_code = copies_code
@@ -79,7 +79,7 @@ class Markup:
         self.root = self._tree()
 
     def borders(self) -> set[int]:
-        """The places in the plain text at which elements begin and end."""
+        """The places in the plain text where elements begin and end."""
 
         def borders(element: Element) -> set[int]:
             return {element.start, element.end}.union(*map(borders, element.inner))
@@ -102,17 +102,17 @@ class Markup:
         return _SPACED.sub(" ", _GLUED.sub("", text)).strip(" ")
 
     def _paired(self) -> tuple[dict[int, int], set[int]]:
-        """The closing match of each opening one, and the matches that are text."""
+        """The closing match of each opening match, and the matches that are text."""
         closing: dict[int, int] = {}
         literal: set[int] = set()
         opened: list[tuple[str, int]] = []  # keys and numbers of matches; tags have < before them
-        places: dict[str, list[int]] = {}  # in `opened`, by key; of all tags by "<"
+        places: dict[str, list[int]] = {}  # in `opened`, by key, and under "<" for all tags
         for number, match in enumerate(self._matches):
             found = match.groupdict()
             key, opens, closes = self._role(match, found)
             is_tag = key[:1] == "<"
             tags, mine = places.setdefault("<", []), places.setdefault(key, [])
-            # only tags can close across tags
+            # only a tag can close a mark outside an open tag
             if closes and mine and (is_tag or not tags or mine[-1] > tags[-1]):
                 place = mine[-1]
                 closing[opened[place][1]] = number
@@ -136,7 +136,7 @@ class Markup:
     def _role(
         self, match: re.Match[str], found: Mapping[str, str | None]
     ) -> tuple[str, bool, bool]:
-        """The key that opening and closing marks share, and whether this one opens or closes."""
+        """The key that opening and closing marks share, and whether this mark opens or closes."""
         if found["tag"]:
             name = f"<{found['name']}".lower()
             empty = name[1:] in VOID or match[0].endswith("/>")
@@ -183,7 +183,7 @@ class Markup:
                     one.closing = self._matches[one.closed_by][0]
                 stack[-1].inner.append(one)
                 stack.append(one)
-            elif not found["slash"]:  # else nothing opens it
+            elif not found["slash"]:  # otherwise it has no opening tag
                 one.end = one.start
                 stack[-1].inner.append(one)
                 self.plain += " "
@@ -194,7 +194,7 @@ class Markup:
 
 
 class _Placing:
-    """The places of elements in one translation."""
+    """Places the elements in one translation."""
 
     def __init__(
         self,
@@ -208,7 +208,7 @@ class _Placing:
         self._offsets = {0: 0, len(weights): len(self._text)}
 
     def rendered(self, element: Element, low: int, high: int) -> str:
-        """An element's text and inner elements, in the target words from low to high."""
+        """The text and inner elements of an element with the target words from low to high."""
         runs = self._runs(element, low, high)
         parts, place = [], low
         for first, last, _, one in sorted(runs, key=lambda run: run[:3]):
@@ -232,7 +232,7 @@ class _Placing:
         of_parent = self._weights[:, begins:ends]
         totals = np.maximum(of_parent.sum(axis=1), 1e-9)
         placed_last = sorted(enumerate(parent.inner), key=lambda x: x[1].start == x[1].end)
-        for order, one in placed_last:  # those without text
+        for order, one in placed_last:  # elements without text
             i, j = self._source(one)
             if i < j and not taken[low:high].all():
                 shares = self._weights[:, i:j].sum(axis=1) / totals
@@ -245,7 +245,7 @@ class _Placing:
         return runs
 
     def _source(self, element: Element) -> tuple[int, int]:
-        """The source words of an element; at least one if it has text."""
+        """The source words of an element, at least one word if it has text."""
         first, last = self._words_before[element.start], self._words_before[element.end]
         return (first, last) if last > first or element.start == element.end else (last - 1, last)
 
@@ -263,7 +263,7 @@ class _Placing:
         return self._text[max(0, place - 1) : place + 1].isalnum() and 0 < place < len(self._text)
 
     def _offset(self, words: int) -> int:
-        """The characters of the text before a target word; never fewer than before an earlier."""
+        """The number of characters before a target word, which never decreases between words."""
         if words not in self._offsets:
             length = min(len(self._text_before(words)), len(self._text))
             self._offsets[words] = length
@@ -282,7 +282,7 @@ class _Placing:
 
 
 def _best_run(gains: np.ndarray, taken: np.ndarray, low: int, high: int) -> tuple[int, int]:
-    """The run of words that are not taken with the greatest sum of gains (Kadane's algorithm)."""
+    """The run of untaken words with the greatest sum of gains (Kadane's algorithm)."""
     best, run = -np.inf, (low, low)
     total, start = 0.0, low
     for t in range(low, high):
@@ -298,7 +298,7 @@ def _best_run(gains: np.ndarray, taken: np.ndarray, low: int, high: int) -> tupl
 
 
 def _least_crossed(weights: np.ndarray, i: int, taken: np.ndarray, low: int, high: int) -> int:
-    """The gap between target words for source gap i; never inside a taken run."""
+    """The gap between target words for source gap i, never inside a taken run."""
     after = weights[low:high, max(i, 0) :].sum(axis=1)
     before = weights[low:high, : max(i, 0)].sum(axis=1)
     crossed = np.append(0.0, np.cumsum(after)) + np.append(np.cumsum(before[::-1])[::-1], 0.0)

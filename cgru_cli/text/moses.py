@@ -16,8 +16,8 @@ def sacremoses() -> Any:
 class Tokenizer:
     """Splits text of one language into words, and joins words into text.
 
-    `join` has to guess where tokenising loses information: spaces around quotes, dashes, slashes
-    and brackets, `a @-@ b` in the text itself, and entities under escape.
+    `join` has to guess what tokenising loses: spaces around quotes, dashes, slashes and brackets,
+    `a @-@ b` in the text itself, and entities under escape.
     """
 
     def __init__(self, language: str, escape: bool, split_hyphens: bool):
@@ -27,7 +27,7 @@ class Tokenizer:
         self._escape, self._split_hyphens = escape, split_hyphens
 
     def split(self, text: str) -> str:
-        """Words, a space between them."""
+        """The words, with a space between them."""
         hyphens = self._split_hyphens
         words = self._tokenizer.tokenize(text, aggressive_dash_splits=hyphens, escape=self._escape)
         return " ".join(words)
@@ -38,7 +38,7 @@ class Tokenizer:
 
 
 class PunctuationNormalizer:
-    """Replaces the quotes, dashes and spaces of a language with plain ones."""
+    """Replaces a language's quotes, dashes and spaces by plain ones."""
 
     def __init__(self, language: str):
         self._normalizer = sacremoses().MosesPunctNormalizer(lang=language)
@@ -49,14 +49,14 @@ class PunctuationNormalizer:
 
 @dataclass(frozen=True)
 class CaseModel:
-    """The true case of words: each word's most frequent form inside sentences, and its others."""
+    """The true case of words: each word's most frequent form inside sentences, and other forms."""
 
     best: tuple[str, ...]
     known: tuple[str, ...]
 
     @classmethod
     def learn(cls, lines: Iterable[str]) -> Self:
-        """Learn from tokenised lines; of equally frequent forms, the first one seen is chosen."""
+        """Learn from tokenised lines; among equally frequent forms, the first form is chosen."""
         learner = sacremoses().MosesTruecaser()
         casing: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for line in lines:

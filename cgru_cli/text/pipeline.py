@@ -27,7 +27,7 @@ FILE = "preprocess.json"
 SIDES = ("source", "target")
 Unicode = Literal["nfc", "nfkc", "none"]  # normal forms
 SubwordKind = Literal["bpe", "unigram", "subword-nmt", "none"]
-# Control characters except the tab and others that count as spaces, and byte order marks.
+# Control characters that are not white space, and byte order marks.
 _REMOVED = dict.fromkeys(
     (*range(0x09), *range(0x0E, 0x1C), *range(0x7F, 0x85), *range(0x86, 0xA0), 0xFEFF)
 )
@@ -38,8 +38,8 @@ class PipelineSettings:
     """The settings of the pipeline; languages in the order of `SIDES`.
 
     pieces: whether the text holds sub-words, or words that the model's `.spm` splits. factors: of a
-    source word, counting the word itself; with more than 1 the source is tokenised already. copy:
-    the patterns of the spans that are placeholders in the text (see `copying`).
+    source word, including the word itself; with more than 1, the source is already tokenised. copy:
+    the patterns of spans that the text has as placeholders (see `copying`).
     """
 
     languages: tuple[str, str] = ("", "")
@@ -82,7 +82,7 @@ class Preprocessing:
     """The pipeline of one data folder.
 
     case_models: one for each side if the case is "true"; subword_models: if `settings.pieces`, one
-    for both sides or one for each (SentencePiece's in base64, or the text of codes). Raises
+    for both sides or one for each (a SentencePiece model in base64, or the text of codes). Raises
     CgruError if a model is damaged or a package is missing.
     """
 
@@ -114,7 +114,7 @@ class Preprocessing:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a `preprocess.json`, or the one in a folder; raises CgruError for other files."""
+        """Read a `preprocess.json`, or that of a folder. Raises CgruError for other files."""
         path = os.fspath(path)
         if os.path.isdir(path):
             path = os.path.join(path, FILE)
@@ -122,10 +122,10 @@ class Preprocessing:
 
     @classmethod
     def of_codes(cls, path: str, *, undone: bool) -> Self:
-        """Only split words, with a file of subword-nmt codes.
+        """A pipeline that only splits words, with a file of subword-nmt codes.
 
-        undone: whether to join the output's sub-words. Raises CgruError for a file that cannot be
-        read or holds no codes.
+        undone: whether to join the output's sub-words. Raises CgruError for a file that is
+        unreadable or has no codes.
         """
         settings = PipelineSettings(unicode="none", subwords="subword-nmt", pieces=True)
         preprocessing = cls(settings, (), (read_codes(path),), path)
@@ -135,7 +135,7 @@ class Preprocessing:
 
     @classmethod
     def from_json(cls, values: Any, source: str = FILE) -> Self:
-        """The inverse of `as_json`; raises CgruError naming the source and the error."""
+        """The inverse of `as_json`. Raises CgruError, naming source and error."""
         if not isinstance(values, Mapping) or values.get("format") != _FORMAT:
             raise CgruError(f"{source}: not a preprocess.json of cgru prep")
         if values.get("version") != VERSION:
@@ -152,15 +152,16 @@ class Preprocessing:
         return asdict(_Stored(_FORMAT, VERSION, self.settings, *models))
 
     def apply(self, line: str, side: str = "source", words: bool = False) -> str:
-        """A line of raw text as in train.src (source) or train.trg; words: before sub-words.
+        """Prepare a line of raw text as in train.src (source) or train.trg.
 
-        Raises CgruError if a source word has a wrong number of factors.
+        words: whether to leave words unsplit. Raises CgruError if a source word has a wrong number
+        of factors.
         """
         ready = self.recase(self.tokenize(self.normalize(line), side), side)
         return ready if words else self.split(ready, side)
 
     def undo(self, line: str, side: str = "target") -> str:
-        """The text of such a line: sub-words joined, case and spaces restored, factors dropped."""
+        """The text of a prepared line: joins sub-words, restores case and spaces, drops factors."""
         i = SIDES.index(side)
         pieces = tokens(line)
         if self._has_factors(side):
@@ -175,7 +176,7 @@ class Preprocessing:
     def normalize(self, line: str) -> str:
         """The text in Unicode's normal form, without control characters, with single spaces.
 
-        If SentencePiece splits it, its mark U+2581 in the text becomes `_`.
+        SentencePiece's mark U+2581 becomes `_` if SentencePiece splits the text.
         """
         text = line.translate(_REMOVED)
         if self.settings.unicode != "none":
@@ -185,7 +186,7 @@ class Preprocessing:
         return " ".join(text.split())
 
     def tokenize(self, text: str, side: str) -> str:
-        """Words of normalised text, in lower case if the settings say so; spaces between them."""
+        """Words of normalised text between spaces, in lower case if the settings say so."""
         if self._has_factors(side):
             return self._on_surface(text, str.lower) if self.settings.case == "lower" else text
         i = SIDES.index(side)
@@ -217,7 +218,7 @@ class Preprocessing:
         return " ".join(pieces)
 
     def columns(self, words: str) -> list[list[str]]:
-        """Surface and factors of each source word; raises CgruError if their number is wrong."""
+        """Surface and factors of each source word. Raises CgruError if their number is wrong."""
         columns = [word.split("|") for word in tokens(words)]
         for column in columns:
             if len(column) != self.settings.factors or not all(column):
@@ -231,7 +232,7 @@ class Preprocessing:
         return side == "source" and self.settings.factors > 1
 
     def _on_surface(self, words: str, change: Callable[[str], str]) -> str:
-        """Change the words, but not their factors."""
+        """Change the words, but keep their factors."""
         columns = self.columns(words)
         if not columns:
             return ""

@@ -1,21 +1,21 @@
-"""Lines of several sentences: split before they are translated, and joined afterwards."""
+"""Split lines into sentences before translation, and join the translations."""
 
 import re
 
 from ..errors import UsageError
 from ..system.versions import installed
 
-_UNSPACED = ("zh", "ja", "th", "lo", "km", "my", "bo")  # no space stands between sentences
+_UNSPACED = ("zh", "ja", "th", "lo", "km", "my", "bo")  # no space between sentences
 
 
 class Sentences:
     """Splits lines of one language by the rules of sentencex, and joins translations."""
 
     def __init__(self, source: str, target: str = ""):
-        """source, target: codes of languages, "" for an unknown one.
+        """source, target: codes of languages, "" if unknown.
 
         Raises CgruError if sentencex is not installed, UsageError for an invalid code. sentencex
-        does not list its languages; it splits those without rules as English.
+        does not list its languages; it splits languages without rules like English.
         """
         self._language = source.partition("-")[0].lower() or "en"
         if not re.fullmatch("[a-z]{2,3}", self._language):
@@ -24,10 +24,10 @@ class Sentences:
         self._between = "" if target.partition("-")[0] in _UNSPACED else " "
 
     def split(self, line: str) -> list[str]:
-        """The sentences of a line without the spaces around them; a blank line is one."""
+        """The sentences of a line, without spaces around them; a blank line is one sentence."""
         found = (sentence.strip() for sentence in self._segment(self._language, line))
         return [sentence for sentence in found if sentence] or [line]
 
     def join(self, texts: list[str]) -> str:
-        """The translations of a line's sentences as one text."""
+        """Join the translations of a line's sentences to one text."""
         return self._between.join(filter(None, texts))

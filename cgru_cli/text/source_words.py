@@ -1,4 +1,4 @@
-"""Lines of text as the words and ids that a model reads, and batches of ids."""
+"""Convert lines of text to the words and ids that a model reads, and to batches of ids."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def source_ids(words: Sequence[str], vocabularies: Sequence[Vocabulary]) -> list
 
 
 def pieces_of_words(line: str, vocabulary: Vocabulary) -> list[str]:
-    """The pieces of a line; `BEGINS` begins the first piece of each word, and no other piece.
+    """The pieces of a line; only the first piece of each word begins with `BEGINS`.
 
     Raises CgruError if the SentencePiece model does not mark the beginnings of words.
     """
@@ -58,9 +58,9 @@ def pieces_of_words(line: str, vocabulary: Vocabulary) -> list[str]:
 
 
 def word_starts(words: Sequence[str], vocabularies: Sequence[Vocabulary]) -> list[int]:
-    """1 for each piece that begins a word, 0 for others: after `@@`, or without SentencePiece's ▁.
+    """1 for each piece that begins a word, 0 for pieces after `@@` or without SentencePiece's ▁.
 
-    vocabularies: the source's, one for each factor.
+    vocabularies: of the source, one for each factor.
     """
     if vocabularies[0].processor is not None:
         return [int(word.startswith(BEGINS)) for word in words]
@@ -71,7 +71,7 @@ def word_starts(words: Sequence[str], vocabularies: Sequence[Vocabulary]) -> lis
 def source_columns(
     line: str, vocabularies: Sequence[Vocabulary], *, starts: bool
 ) -> list[tuple[int, ...]]:
-    """The ids of a prepared line; starts: `with_starts`, for taggers, else `source_ids`."""
+    """The ids of a prepared line: from `with_starts` if starts, for taggers, else `source_ids`."""
     if not starts:
         return source_ids(vocabularies[0].tokenize(line), vocabularies)
     return with_starts(pieces_of_words(line, vocabularies[0]), vocabularies)
@@ -84,17 +84,17 @@ def with_starts(words: Sequence[str], vocabularies: Sequence[Vocabulary]) -> lis
 
 
 def characters(line: str) -> list[str]:
-    """Each character of a line as a word, spaces included (Nematus' and DL4MT's `-c`)."""
+    """Each character of a line, including spaces, as a word (Nematus' and DL4MT's `-c`)."""
     return list(line.strip())
 
 
 @dataclass
 class SourceLines:
-    """Lines of text as the words that a model reads; long lines are cut.
+    """Converts lines of text to the words that a model reads, and cuts long lines.
 
-    tokenize: splits a prepared line; longest: words that a line may have; counted: for models that
-    need every word of a line, the number of words that these pieces make up; tokenisation: watches
-    the unprepared text.
+    tokenize: splits a prepared line; longest: maximum number of words of a line; counted: for
+    models that need every word of a line, counts the words in a list of pieces; tokenisation:
+    watches the unprepared text.
     """
 
     tokenize: Callable[[str], list[str]]
@@ -102,13 +102,13 @@ class SourceLines:
     longest: int
     counted: Callable[[Sequence[str]], int] | None = None
     tokenisation: Tokenisation | None = None
-    _cut: int = 0  # lines so far
+    _cut: int = 0  # number of lines cut so far
 
     def words(self, line: str, number: int) -> list[str]:
         """The words of a line (counted from 0).
 
-        Raises CgruError if it cannot be prepared, or, if every word is needed, is too long or has
-        another number of words once prepared.
+        Raises CgruError if the line cannot be prepared or, for models that need every word, if it
+        is too long or its number of words changes in preparation.
         """
         if self.tokenisation is not None:
             self.tokenisation.see(line)
@@ -135,7 +135,7 @@ class SourceLines:
         return words
 
     def report(self) -> None:
-        """Warn, at the end, about the number of lines that were cut."""
+        """Warn about the number of lines that were cut; to be called at the end."""
         if self._cut > 1:
             warn(f"{self._cut} lines were cut to --max-length {self.longest}")
 
@@ -143,7 +143,7 @@ class SourceLines:
 def prepared(
     preprocessing: Preprocessing | None, line: str, side: Literal["source", "target"], number: int
 ) -> str:
-    """A line (counted from 0) of raw text, preprocessed. Raises CgruError, naming the line."""
+    """Preprocess a line (counted from 0) of raw text. Raises CgruError, naming the line."""
     if preprocessing is None:
         return line
     with errors.at(f"line {number + 1}"):

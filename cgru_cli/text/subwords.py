@@ -1,6 +1,6 @@
-"""Splits words into sub-words and joins them again, with SentencePiece or subword-nmt.
+"""Split words into sub-words and join them again, with SentencePiece or subword-nmt.
 
-For both, `join(split(words)) == words` if single spaces separate the words.
+With both, `join(split(words)) == words` if single spaces separate the words.
 """
 
 import base64
@@ -28,9 +28,9 @@ from ..system.versions import installed
 from .copying import PLACEHOLDERS
 
 LARGEST_CODES = 1 << 26  # bytes of a file of codes
-_SPACE = "\u2581"  # SentencePiece's own
+_SPACE = "\u2581"  # SentencePiece's mark for a space
 _MARK = "@@"
-_CACHE = 200_000  # words whose pieces subword-nmt keeps
+_CACHE = 200_000  # number of words whose pieces subword-nmt caches
 _LITTLE = 1 << 20  # characters: some seconds of training
 _THREADS = 4  # fixed, because the sums of EM depend on it
 
@@ -38,7 +38,7 @@ _THREADS = 4  # fixed, because the sums of EM depend on it
 class Pieces:
     """A SentencePiece model with id 0 for the end of a sentence and id 1 for unknown pieces.
 
-    It normalises nothing; the text must not hold its mark for a space, U+2581.
+    It does not normalise; the text must not contain its mark for a space, U+2581.
     """
 
     def __init__(self, text: str, source: str):
@@ -54,13 +54,13 @@ class Pieces:
         self._processor = processor
 
     def split(self, words: str) -> list[str]:
-        """Pieces; the first one of a word begins with U+2581."""
+        """The pieces; the first piece of a word begins with U+2581."""
         return self._processor.encode(words, out_type=str)
 
     def join(self, pieces: Sequence[str]) -> str:
-        """The text of pieces, including pieces that the model does not have.
+        """The text of pieces, including pieces that the model lacks.
 
-        Byte pieces become characters, a newline among them a space.
+        Byte pieces become characters, and newlines spaces.
         """
         text = self._processor.decode_pieces(list(pieces)).replace("\n", " ")
         return text.replace(_SPACE, " ").removeprefix(" ")
@@ -79,10 +79,10 @@ def learn_pieces(
     """Train a SentencePiece model ("bpe" or "unigram"); returns it in base64.
 
     The same lines give the same model. Warns if the text gives fewer pieces than `size`.
-    byte_fallback: 256 pieces are bytes, which spell unknown characters; placeholders: those of
-    `copying` are pieces. Python handles no signals while SentencePiece trains: unless the text is
-    short, it trains in a separate process, on a file in the folder. Raises CgruError if the size is
-    too small for the text's characters, and Stopped.
+    byte_fallback: make 256 bytes pieces, to spell unknown characters; placeholders: make the
+    placeholders of `copying` pieces. Unless the text is short, SentencePiece trains in a separate
+    process, on a file in the folder, because Python handles no signals meanwhile. Raises CgruError
+    if the size is too small for the text's characters, and Stopped.
     """
     wanted = {
         "model_type": kind,
@@ -146,7 +146,7 @@ def _trained(lines: Iterable[str], wanted: Mapping[str, Any]) -> bytes:
 
 
 def not_learned(error: Exception) -> str:
-    """The reason why SentencePiece did not learn, without the place in its source."""
+    """The reason why SentencePiece did not learn, without the place in SentencePiece's source."""
     reason = re.sub(r"^.*\.cc\([0-9]+\) \[.*\]", "", str(error), flags=re.DOTALL).strip()
     too_small = "the size is too small" if "unk_piece" in str(error) else "the text has no words"
     return reason or too_small
@@ -159,13 +159,13 @@ class Codes:
     """
 
     def __init__(self, text: str, source: str):
-        """text: the file of codes. Raises CgruError as `check_codes`."""
+        """text: the file of codes. Raises CgruError like `check_codes`."""
         self.text = text
         check_codes(text, source)
         self._bpe = installed("subword_nmt.apply_bpe", "prep").BPE(io.StringIO(text))
 
     def split(self, words: str) -> list[str]:
-        """Pieces; all but the last of a word end in `@@`."""
+        """The pieces; all pieces of a word but the last end in `@@`."""
         if len(self._bpe.cache) > _CACHE:
             self._bpe.cache.clear()
         pieces = []
@@ -182,7 +182,7 @@ class Codes:
 
 
 def read_codes(path: str) -> str:
-    """A file of codes, `.gz` too. Raises CgruError for other files."""
+    """Read a file of codes, or a `.gz`. Raises CgruError for other files."""
     content = read_bytes(path, "file of codes", LARGEST_CODES, once=True)
     content = content.removesuffix(b"\n") + b"\n"
     try:
@@ -194,7 +194,7 @@ def read_codes(path: str) -> str:
 
 
 def check_codes(text: str, source: str) -> None:
-    """Raise CgruError, naming source and line, if the text is not a file of codes."""
+    """Raise CgruError, naming source and line, if the text is not that of a file of codes."""
     lines = text.rstrip("\n").split("\n")
     first = 1
     if lines[0].startswith("#version:"):
@@ -221,9 +221,9 @@ def learn_codes(counts: Counter[str], merges: int) -> str:
     words = io.StringIO("".join(f"{word} {counts[word]}\n" for word in sorted(counts)))
     written = io.StringIO()
     try:
-        with contextlib.redirect_stderr(io.StringIO()):  # its progress
+        with contextlib.redirect_stderr(io.StringIO()):  # hides the progress
             learner.learn_bpe(words, written, merges, is_dict=True)
-    except ValueError:  # the maximum of no pairs
+    except ValueError:  # max() of no pairs
         written = io.StringIO()
     text = written.getvalue()
     learned = text.count("\n") - 1

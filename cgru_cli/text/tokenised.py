@@ -1,35 +1,35 @@
-"""A warning for raw text given to a model of tokenised text, and the other way round."""
+"""Warn about raw text for a model of tokenised text, and the reverse."""
 
 import re
 from collections.abc import Callable, Iterable
 
 from ..errors import warn
 
-LEAST = 3  # lines that look wrong before the warning
-WATCHED = 200  # lines at the beginning of a text
+LEAST = 3  # minimum number of wrong-looking lines for the warning
+WATCHED = 200  # number of lines to watch at the beginning of a text
 _ATTACHED = re.compile(r"(\w+)([.,?!])")
 
 
 class Tokenisation:
-    """Watches whether lines are tokenised as a model's training text was.
+    """Watches whether lines are tokenised like a model's training text.
 
-    Punctuation after a word suggests raw text: the model knows `house` and `.`, but not `house.`.
-    Punctuation that stands alone suggests tokenised text if the model has no piece for it, so that
-    its training text had none. Half of the lines must suggest the same.
+    Punctuation after a word suggests raw text if the model knows `house` and `.`, but not `house.`.
+    Punctuation between spaces suggests tokenised text if the model has no piece for it, because its
+    training text then had none. Half of the lines must suggest the same.
     """
 
-    MARKS = ".,"  # others stand alone in the raw text of some languages
+    MARKS = ".,"  # other marks stand alone in raw text of some languages
 
     def __init__(self, alone: Iterable[str], knows: Callable[[str], bool] | None):
-        """alone: those of `MARKS` that the model has no piece for; knows: whether a model of words
-        knows one, None for other models.
+        """alone: the `MARKS` for which the model has no piece; knows: whether a model of words
+        knows a word, None for other models.
         """
         self._knows, self._seen, self._odd = knows, 0, 0
         self._alone = set() if knows else set(alone)
         self._watches = bool(knows or self._alone)
 
     def see(self, line: str) -> None:
-        """Count a line, and warn once."""
+        """Count a line, and warn at most once."""
         if not self._watches:
             return
         words = line.split(" ")

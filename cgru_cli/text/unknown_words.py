@@ -1,4 +1,4 @@
-"""After the search: replaces unknown words through the alignment, then joins sub-words."""
+"""Replace unknown words in translations, by the alignment."""
 
 import math
 import os
@@ -18,13 +18,13 @@ def replace_unknown(
     unknown: Collection[str],
     lexicon: Mapping[str, str] | None = None,
 ) -> list[str]:
-    """Put the source word with the highest weight, or its translation, in place of each UNK.
+    """Replace each UNK by the source word with the highest weight, or by its translation.
 
     alignment: (T, S + 1) or (T + 1, S + 1) float32, rows of target words and perhaps EOS, columns
-    of source words and EOS, which is never taken; tokens (T), source (S); unknown: the spellings of
-    UNK. A word that is not in the lexicon is copied. One word stays one word, so that the alignment
-    still fits. (Luong et al. 2015, "Addressing the Rare Word Problem", section 3.3, with attention
-    as alignment like Jean et al. 2015.)
+    of source words and EOS, which is never chosen; tokens: (T); source: (S); unknown: the spellings
+    of UNK. Words that are not in the lexicon are copied. One word replaces one word, so that the
+    alignment still fits. (Luong et al. 2015, "Addressing the Rare Word Problem", section 3.3, with
+    attention as alignment like Jean et al. 2015.)
     """
     # A source cut at the length limit has more words than columns.
     words = min(len(source), alignment.shape[1] - 1)
@@ -39,10 +39,10 @@ def replace_unknown(
 def read_lexicon(path: str | os.PathLike[str]) -> dict[str, str]:
     """Source word -> target word, from lines `source target [probability]`, `.gz` or plain.
 
-    Lines of a file whose name ends in `.s2t` or `.s2t.gz` are `target source [probability]`, as in
-    Marian's shortlists. Tabs separate the columns, or spaces in a line without tabs. Among several
-    translations the first one with the highest (log-)probability wins; the default is 1.
-    Raises CgruError, naming the line if there is one, for a file that cannot be read.
+    Lines of a file named `.s2t` or `.s2t.gz` are `target source [probability]`, as in Marian's
+    shortlists. Tabs separate the columns, or spaces in a line without tabs. Among several
+    translations of a word, the first with the highest (log-)probability counts; the default is 1.
+    Raises CgruError, naming the line if possible, for an unreadable file.
     """
     path = os.fspath(path)
     target_first = path.removesuffix(".gz").endswith(".s2t")

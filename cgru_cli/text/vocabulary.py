@@ -19,27 +19,27 @@ UNK_NAMES = ("<unk>", "<UNK>", "UNK")
 
 Format = Literal["json", "pickle", "yaml", "text", "sentencepiece"]
 
-MOST_WORDS = 5_000_000  # of a vocabulary; ten million unsegmented sentences have fewer
+MOST_WORDS = 5_000_000  # in a vocabulary; ten million unsegmented sentences have fewer
 _LARGEST_SPECIAL_ID = 3
 
 
 class Vocabulary:
     """Words and ids of one side of a model, limited to `limit` rows of its embedding matrix.
 
-    Special words. Id 0 is the end of the sentence (EOS), whatever the file calls it and even if
-    the file has no entry for it; only a SentencePiece model names its own. The unknown word (UNK)
-    is whichever of `<UNK>`, `<unk>`, `UNK` has the smallest id up to 3, otherwise id 1. If the
-    corpus contained the literal word `eos` or `UNK`, the file may give it a large id: it is then an
-    ordinary word, and ids 0 and 1 keep their meaning.
+    Special words. Id 0 is the end of the sentence (EOS), whatever its name in the file and even
+    without an entry; only a SentencePiece model defines its own. The unknown word (UNK) is the one
+    of `<UNK>`, `<unk>`, `UNK` with the smallest id up to 3, otherwise id 1. If the corpus contained
+    the literal word `eos` or `UNK`, the file may give it a large id: then it is an ordinary word,
+    and ids 0 and 1 keep their meaning.
 
-    No word of the input becomes EOS: a literal `eos` or `</s>` that the file maps to EOS is
-    encoded as UNK. (Nematus feeds EOS in the middle of the sentence there.)
+    No input word becomes EOS: a literal `eos` or `</s>` that the file maps to EOS is encoded as
+    UNK. (In this case, Nematus feeds EOS in the middle of the sentence.)
 
     Attributes: `path`, for messages; `size`, the largest id + 1, at most `limit`; `eos_id`;
     `unk_id`; `unk`, the text of the unknown word, or "UNK" if it has none; `words`, a read-only
     mapping from id to word, without unused ids; `ids`, all ids of the file, by word; `format` of
-    the file; `processor`, SentencePiece's, or None; `splits`, whether it splits lines, which
-    hold its pieces otherwise.
+    the file; `processor`, SentencePiece's, or None; `splits`, whether the processor splits lines;
+    otherwise lines hold pieces.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Vocabulary:
             small = (i for i in unknown if EOS_ID < i <= _LARGEST_SPECIAL_ID)
             self.eos_id, self.unk_id = EOS_ID, min(small, default=1)
             _check_eos(ids, by_id, self.path)
-        else:  # a piece with a newline would end a line of the output
+        else:  # a newline in a piece would end a line of the output
             by_id = {i: word.replace("\n", " ") for i, word in by_id.items()}
             self.eos_id, self.unk_id = processor.eos_id(), processor.unk_id()
             if self.eos_id < 0:
@@ -79,7 +79,7 @@ class Vocabulary:
             by_id = {i: word for i, word in by_id.items() if i < limit}
         self.words: Mapping[int, str] = MappingProxyType(by_id)
         self.unk = by_id.get(self.unk_id, "UNK")
-        # Of names that share an id (`<s>` and `</s>`), `words` has only one.
+        # If names share an id (`<s>` and `</s>`), `words` has only one of them.
         self._encoder = {w: i for w, i in ids.items() if i < self.size and i != self.eos_id}
 
     def __repr__(self) -> str:
@@ -92,12 +92,12 @@ class Vocabulary:
         return word in self._encoder
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
-        """Ids of the tokens, without EOS; `unk_id` for tokens without an id below `size`."""
+        """The ids of tokens, without EOS; `unk_id` for tokens without an id below `size`."""
         lookup, unk_id = self._encoder.get, self.unk_id
         return [lookup(token, unk_id) for token in tokens]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """Words of the ids up to the first EOS; `unk` for ids without a word."""
+        """The words of ids up to the first EOS; `unk` for ids without a word."""
         lookup, eos_id, unk = self.words.get, self.eos_id, self.unk
         tokens = []
         for i in ids:
@@ -114,9 +114,9 @@ class Vocabulary:
         return tokens(line)
 
     def detokenize(self, tokens: Iterable[str]) -> str:
-        """The line of these tokens: joined by spaces, or the text of SentencePiece's pieces.
+        """Join tokens to a line: with spaces, or as SentencePiece's pieces.
 
-        A newline, which byte pieces may spell, becomes a space.
+        Newlines, which byte pieces may spell, become spaces.
         """
         if self.processor is not None:
             return self.processor.decode_pieces(list(tokens)).replace("\n", " ")
@@ -136,14 +136,14 @@ class Vocabulary:
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """SHA-256, in hexadecimal, of words and ids; the names of EOS and UNK do not matter."""
+        """SHA-256, in hexadecimal, of words and ids, regardless of the names of EOS and UNK."""
         words = {**self.words, self.eos_id: EOS_NAMES[0], self.unk_id: UNK_NAMES[0]}
         content = json.dumps([self.eos_id, self.unk_id, self.size, sorted(words.items())])
         return hashlib.sha256(content.encode("ascii")).hexdigest()
 
 
 def _words_by_id(ids: Mapping[str, int], path: str) -> dict[int, str]:
-    """The inverse of `ids`. Only special words may share one id."""
+    """The inverse of `ids`. Raises CgruError if words share an id, except special words."""
     if not ids:
         raise CgruError(f"{path}: the vocabulary is empty")
     by_id: dict[int, str] = {}
@@ -159,7 +159,7 @@ def _words_by_id(ids: Mapping[str, int], path: str) -> dict[int, str]:
             raise CgruError(f"{path}: the id of {shown(word)} is {kind} ({i})")
         other = by_id.setdefault(i, word)
         if other is not word:
-            # DL4MT has `<s>` and `</s>` as id 0: it feeds zeros, not a word, at the start.
+            # In DL4MT, `<s>` and `</s>` are id 0; it reads zeros, not a word, at the start.
             for names in (EOS_NAMES, UNK_NAMES):
                 if i <= _LARGEST_SPECIAL_ID and word in names and other in names:
                     by_id[i] = min(word, other, key=names.index)
@@ -193,5 +193,5 @@ def _check_eos(ids: Mapping[str, int], by_id: Mapping[int, str], path: str) -> N
 
 
 def shown(word: str) -> str:
-    """A word in a message; only the beginning if it is long."""
+    """A word, formatted for messages; long words are cut."""
     return repr(word if len(word) <= 40 else word[:40] + "...")
