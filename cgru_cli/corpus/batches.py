@@ -1,7 +1,7 @@
 """The batches of an epoch, and the padded arrays of a batch.
 
-The batches of an epoch depend only on lengths, settings, seed and epoch, so that the position in
-the data is the epoch and the number of batches taken from it.
+The batches of an epoch depend only on lengths, settings, seed and epoch, so the epoch and the
+number of batches taken from it define the position in the data.
 """
 
 import bisect
@@ -14,20 +14,20 @@ from ..parameters.structure import EOS_ID
 from .corpus import Corpus
 
 Item = TypeVar("Item")
-LengthSort = Literal["trg", "src", "none"]  # the side whose length counts first
-# Whether a number of sentences, with the longest source and target (EOS counted), fit into a batch.
-# Once false, it stays false when any of the three grows.
+LengthSort = Literal["trg", "src", "none"]  # the side whose length is the primary key
+# Whether a number of sentences, with the longest source and target (including EOS), fit into a
+# batch. Must be monotonic: if false, also false for larger numbers.
 Fits = Callable[[int, int, int], bool]
 
 
 class Batches:
-    """The batches of any epoch over N pairs of the given lengths, (N, 2) with EOS.
+    """The batches of any epoch over N pairs with these lengths, (N, 2) with EOS.
 
     An epoch takes all pairs in a new order (without `shuffle`, in the order of the corpus), in
-    maxi-batches of `maxi_batch * sentences` pairs, as Marian and Nematus do. Each maxi-batch is
+    maxi-batches of `maxi_batch * sentences` pairs, as in Marian and Nematus. Each maxi-batch is
     sorted by target then source length ("trg"), source then target length ("src") or not at all,
-    cut into batches, and its batches are shuffled (`shuffle_batches`; None: as `shuffle`). A batch
-    has as many pairs as fit, always one; if `fits` is None, as many as `sentences`.
+    cut into batches, and its batches are shuffled (`shuffle_batches`; None: like `shuffle`). A
+    batch has as many pairs as fit, at least one; if `fits` is None, it has `sentences` pairs.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Batches:
         self._lengths = lengths
         self._sentences, self._fits = sentences, fits
         self._window = maxi_batch * sentences
-        # lexsort's last key is the first to sort by
+        # lexsort's last key is the primary key
         self._columns = {"trg": (0, 1), "src": (1, 0), "none": ()}[sort]
         self._seed = seed
         self._shuffle = shuffle
@@ -70,9 +70,9 @@ class Batches:
             start = max(0, start - len(ends))
 
     def _permutation(self, count: int, *key: int) -> np.ndarray:
-        """A random order, the same with every version of NumPy.
+        """A random order that is the same with every version of NumPy.
 
-        NumPy keeps the raw numbers of its bit generators, but not the methods of `Generator`
+        NumPy guarantees the raw numbers of its bit generators, but not the methods of `Generator`
         (NEP 19).
         """
         raw = np.random.PCG64(np.random.SeedSequence(self._seed, spawn_key=key)).random_raw(count)
@@ -100,7 +100,7 @@ class Batches:
 
 
 def grid_length(length: int) -> int:
-    """The length, rounded up to one of a few, so that few shapes are compiled.
+    """The length rounded up to one of few lengths, so that few shapes are compiled.
 
     Multiples of 8 up to 64, of 16 up to 128, then eight for each doubling: 11 lengths up to 100
     words, 20 up to 256.
@@ -110,7 +110,7 @@ def grid_length(length: int) -> int:
 
 
 class Batch(NamedTuple):
-    """Sentence pairs, each ended by EOS and padded with EOS: NumPy's arrays, or tensors.
+    """Sentence pairs, ended by and padded with EOS, as NumPy's arrays or tensors.
 
     Padding has mask 0, except that a padding row has mask 1 at its first source position, so that
     the mean of its source is a number.
@@ -136,7 +136,7 @@ class Batch(NamedTuple):
         return int(self.target_mask.sum())
 
     def first(self, count: int) -> Self:
-        """The batch with the first sentences; the others become padding."""
+        """The batch with only the first sentences; the others become padding."""
         kept = np.arange(len(self.source)) < count
         source_mask = self.source_mask * kept[:, None]
         source_mask[count:, 0] = 1.0
@@ -147,7 +147,7 @@ class Batch(NamedTuple):
         return batch
 
     def share(self, place: int, count: int) -> "Batch":
-        """Every count-th row from the place-th on, so that all shares have rows of all lengths.
+        """Every count-th row, beginning with row `place`, so that all shares have all lengths.
 
         count: a divisor of the number of rows.
         """
@@ -164,8 +164,8 @@ def make_batch(
 ) -> Batch:
     """The batch of these pairs of a corpus, with at least `rows` rows.
 
-    grid: round lengths up by `grid_length`. ends: whether EOS counts as a target word; it does not
-    after labels.
+    grid: round lengths up by `grid_length`. ends: whether EOS counts as a target word, which it
+    does not after labels.
     """
     lengths = corpus.lengths[pairs]
     longest = [int(n) for n in lengths.max(axis=0)]

@@ -1,8 +1,8 @@
-"""Parallel text as word ids, encoded once into files that are mapped into memory.
+"""Parallel text as word ids, encoded once into memory-mapped files.
 
 A cache folder holds `corpus.json` and the files that it names:
 
-- source ids (words, F) and target ids (words,), uint16 or uint32 as the largest id needs;
+- source ids (words, F) and target ids (words,), uint16, or uint32 for large ids;
 - lengths (N, 2) int32, words of source and target with EOS;
 - offsets (N, 2) int64, where each sentence begins in the ids;
 - for word alignments, points (P, 2), and spans (N, 2) int64, where the points of each pair are;
@@ -11,8 +11,8 @@ A cache folder holds `corpus.json` and the files that it names:
 - for variants that differ between epochs, variants (N, 2) int64: the number of each pair's line,
   and its kind (`text/line_variants.py`).
 
-`corpus.json` is written last: without it a cache is ignored. It has digests of itself and
-of the files, so that a changed cache is encoded again.
+`corpus.json` is written last, and a cache without it is ignored. It has digests of itself and of
+the files, so that a changed cache is encoded again.
 """
 
 import contextlib
@@ -47,12 +47,12 @@ class Corpus:
     """N sentence pairs as ids, read from disk on access; `of_epoch` chooses among their variants.
 
     lengths: (N, 2) int32, words of source and target, including EOS
-    factors: F, ids of a source word; 0 without a source side, whose lengths are then 1
-    skipped: lines left out as "empty" or "too long", and sentence pairs that were "cut"
+    factors: F, ids of a source word; 0 without a source side, which then has lengths 1
+    skipped: numbers of lines left out as "empty" or "too long", and of sentence pairs "cut"
     fingerprint: SHA-256 of the ids and lengths
     alignments, weights, teacher: those of the pairs, or None
-    places, read: for a teacher's words, the first of each pair, and the number of all words that
-    were read, with the ends of sentences
+    places, read: for a teacher's words, the first row of each pair, and the number of all words
+    read, with the ends of sentences
     """
 
     lengths: np.ndarray
@@ -99,7 +99,7 @@ class Corpus:
         return self._target[start : start + self.lengths[i, 1] - 1].astype(np.int32)
 
     def target_counts(self, words: int) -> np.ndarray:
-        """Counts of the ids below `words` in the targets, EOS as id 0: (V,)."""
+        """The counts of the ids below `words` in the targets, with EOS as id 0: (words,)."""
         counts = np.zeros(words, np.int64)
         for first in range(0, len(self), COUNTED):
             length = self.lengths[first : first + COUNTED, 1] - 1
@@ -128,14 +128,14 @@ def encode_corpus(
 ) -> Corpus:
     """Encode files of parallel lines (`.gz` too), or map the files of `cache` if they are the same.
 
-    They count as the same if path, size, modification time and `key` are; `key` stands for the
-    encoders and everything else that decides the ids. Encoders return ids without EOS, F for a
-    source word. Pairs with an empty side are left out, and those with a side of more than
-    `max_length` words (excluding EOS), unless `crop` cuts that side, with its alignments and
-    weights. `sources` may be (), for a target side alone. `check_pair` raises CgruError for sides
-    that do not match. Only one process at a time may encode into a folder; files of interrupted
-    processes are removed. `spare` is a folder to encode into if `cache` belongs to another process
-    and is read-only. `variants` change lines before they are encoded.
+    Files are the same if path, size, modification time and `key` are; `key` stands for the encoders
+    and everything else that determines the ids. Encoders return ids without EOS, F for a source
+    word. Skips pairs with an empty side or a side of more than `max_length` words (excluding EOS),
+    unless `crop` cuts that side, with its alignments and weights. `sources` may be (), for only a
+    target side. `check_pair` raises CgruError for sides that do not match. Only one process at a
+    time may encode into a folder; this removes the files of interrupted processes. `spare` is a
+    folder to encode into if `cache` belongs to another process and is read-only. `variants` change
+    lines before they are encoded.
 
     Raises CgruError for files that cannot be read, differ in their number of lines or leave no
     pair, and for a cache that cannot be written. Errors of encoders, alignments and weights name
@@ -177,7 +177,7 @@ def encode_corpus(
         with atomic_write(cache / MANIFEST) as file:
             file.write(json.dumps(manifest, indent=1).encode())
         kept = {name for name, _ in manifest["files"].values()}
-        for path in cache.iterdir():  # of earlier and interrupted encodings
+        for path in cache.iterdir():  # files of earlier and interrupted encodings
             if path.name not in kept and path.suffix in (".ids", ".tmp"):
                 with contextlib.suppress(OSError):
                     path.unlink()
@@ -202,7 +202,7 @@ def _open(
 ) -> Corpus | None:
     """The corpus in a folder; None if it was changed, or made from other files or options.
 
-    trusted: it was just written; raise CgruError if it cannot be read.
+    trusted: whether it was just written; if so, raises CgruError if it is unreadable.
     """
     try:
         manifest = json.loads((cache / MANIFEST).read_bytes())
@@ -225,7 +225,7 @@ def _open(
         if manifest["weights"]:
             by_word = identity["by word"]
             values = read("weights", words[1] + count if by_word else count)
-            # an EOS separates the words of two sentences
+            # each EOS adds a place between the words of two sentences
             first = np.arange(count) + (offsets[:, 1] if by_word else 0)
             weights = DataWeights(manifest["weights"], by_word, values, first)
         if identity["places"]:
@@ -252,7 +252,7 @@ def _open(
 
 
 def _sealed(manifest: dict[str, Any]) -> dict[str, Any]:
-    """The values with their digest, which shows changes."""
+    """The values with their digest, to detect changes."""
     rest = {name: value for name, value in manifest.items() if name != "digest"}
     content = json.dumps(rest, sort_keys=True).encode()
     return {**rest, "digest": hashlib.sha256(content).hexdigest()}

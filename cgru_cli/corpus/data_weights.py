@@ -1,4 +1,4 @@
-"""Weights of sentence pairs or of their target words, which multiply the costs of training."""
+"""Weights of sentence pairs or of their target words, factors of the training costs."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -26,17 +26,17 @@ class DataWeights:
     _first: np.ndarray  # (N,) int64: where the weights of each pair begin
 
     def of(self, pairs: np.ndarray) -> "DataWeights":
-        """The weights of some of the pairs."""
+        """The weights of these pairs."""
         return dataclasses.replace(self, _first=self._first[pairs])
 
     def of_pair(self, i: int, words: int) -> np.ndarray:
-        """The weights of pair i, which has T target words with EOS: (T,) or (1,) float32."""
+        """The weights of pair i, with T = words target words with EOS: (T,) or (1,) float32."""
         first = self._first[i]
         return self._values[first : first + (words if self.by_word else 1)]
 
 
 def parse_sentence(line: str) -> list[float]:
-    """The one weight of a line. Raises CgruError for anything else."""
+    """Parse the single weight of a line. Raises CgruError for anything else."""
     numbers = tokens(line)
     if len(numbers) != 1:
         raise CgruError(f"{len(numbers)} numbers; one is expected, the weight of the sentence pair")
@@ -44,7 +44,7 @@ def parse_sentence(line: str) -> list[float]:
 
 
 def parse_words(line: str, words: int) -> list[float]:
-    """The weights of the target words and of EOS, which is 1 if not given.
+    """Parse the weights of the target words and of EOS, which is 1 if not given.
 
     Raises CgruError for a wrong number of weights, and for invalid weights.
     """
@@ -62,6 +62,6 @@ def _weight(text: str) -> float:
         weight = plain_number(float, text)
     except ValueError:
         raise CgruError(f"{text!r} is not a number") from None
-    if not 0 <= weight <= _LARGEST:  # NaN, too
+    if not 0 <= weight <= _LARGEST:  # also for NaN
         raise CgruError(f"{text} is not a weight; it must be finite and not negative")
     return weight

@@ -1,7 +1,7 @@
 """Dropout masks, one per batch and the same at every position (Gal and Ghahramani 2016; Nematus).
 
-NumPy draws them on the host, so that they depend only on the seed and the number of the update, and
-are the same on every device, compiled or not.
+NumPy draws masks on the host, so that they depend only on the seed and the number of the update,
+and are the same on every device, compiled or not.
 """
 
 from collections.abc import Iterator
@@ -16,10 +16,10 @@ from ..parameters.structure import Structure
 class Rates(NamedTuple):
     """Dropout rates.
 
-    Nematus': embedding, for inputs that are embeddings; hidden, for states, contexts and
-    annotations as inputs; source and target, for whole words. annotation is for the encoder's
-    output, wherever it is read; output for the readout, which otherwise has the rate of embeddings,
-    as in Nematus.
+    As in Nematus: embedding, for inputs that are embeddings; hidden, for states, contexts and
+    annotations as inputs; source and target, for whole words. In addition: annotation, for the
+    encoder's output in all layers; output, for the readout, which otherwise has the rate of
+    embeddings, as in Nematus.
     """
 
     embedding: float = 0.0
@@ -67,7 +67,7 @@ def _inputs(structure: Structure, rates: Rates) -> Iterator[tuple[str, float, in
     sizes = structure.sizes()
     output = rates.embedding if rates.output is None else rates.output
     for row in parameters(structure):
-        # embeddings, v_a and conditions are not multiplied by an input
+        # embeddings, v_a and conditions do not multiply an input
         lookup = "embedding" in row.path or row.path.endswith("/U_att") or row.shape[0] == "N"
         if len(row.shape) == 2 and not lookup:
             rate = rates.embedding if row.shape[0] in ("E", "Es") else rates.hidden

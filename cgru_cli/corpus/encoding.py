@@ -1,4 +1,4 @@
-"""Parallel lines, with alignments and weights, encoded into the files of a corpus."""
+"""Encode parallel lines, with alignments and weights, into the files of a corpus."""
 
 import collections
 import contextlib
@@ -30,24 +30,24 @@ class EncodedPair(NamedTuple):
 
     source: list
     target: list
-    points: list  # of its alignment
+    points: list  # of the alignment
     weights: list  # of the sentence, or of its target words and EOS
-    place: int  # of its first target word, among all that were read with their EOS
+    place: int  # of the first target word, among all words and EOS read
 
     def cut(self, limit: int) -> "EncodedPair":
-        """The pair with both sides cut to `limit` words; the weight of EOS stays."""
+        """The pair with both sides cut to `limit` words; keeps the weight of EOS."""
         points = word_alignments.cut(self.points, len(self.source), len(self.target), limit)
         weights = [*self.weights[:-1][:limit], *self.weights[-1:]]
         return EncodedPair(self.source[:limit], self.target[:limit], points, weights, self.place)
 
     def from_end(self) -> "EncodedPair":
-        """The pair with both sides reversed, alignments and weights too; EOS stays at the end."""
+        """The pair with sides, alignments and weights reversed; EOS remains at the end."""
         points = word_alignments.from_end(self.points, len(self.target), len(self.source))
         weights = weights_from_end(self.weights)
         return EncodedPair(self.source[::-1], self.target[::-1], points, weights, self.place)
 
     def after(self, first: "EncodedPair", *, reversed_target: bool) -> "EncodedPair":
-        """This pair joined with the one before it; a weight of the sentence stays."""
+        """This pair joined with the preceding pair; keeps the weight of this sentence."""
         s, t = len(first.source), len(first.target)
         ends = self.weights[-1:]  # of the sentence, or EOS
         if reversed_target:
@@ -63,7 +63,7 @@ class EncodedPair(NamedTuple):
 
 
 def weights_from_end(weights: list[float]) -> list[float]:
-    """Weights of reversed target words; the weight of EOS, or of the sentence, stays last."""
+    """Weights of reversed target words; the weight of EOS, or of the sentence, remains last."""
     return [*weights[-2::-1], *weights[-1:]]
 
 
@@ -83,7 +83,7 @@ class Encoding:
         self._lines = self._taken = self._pairs = self._points = self._read = 0
         self._words = np.zeros(2, np.int64)
         self._skipped = {"empty": 0, "too long": 0, "cut": 0}
-        self._aligns_no_first = True  # whether no sentence has an alignment of its first word
+        self._aligns_no_first = True  # whether all first words are unaligned
         self._factors: int | None = None
         self._files: dict[str, Numbers] = {}
 
@@ -141,7 +141,7 @@ class Encoding:
         chosen: int,
         before: collections.deque[EncodedPair],
     ) -> Iterator[tuple[int, EncodedPair]]:
-        """The kinds of a pair that epochs take; chosen: that of the first epoch."""
+        """The variants of a pair in all epochs, by kind; chosen: the kind of the first epoch."""
         lines = self.variants.copied(*texts[:2])
         for kind in sorted({PLAIN, chosen, *self.variants.drawn}):
             if kind == JOINED:
@@ -158,7 +158,7 @@ class Encoding:
                 yield kind, pair
 
     def _fitting(self, pair: EncodedPair, *, first_epoch: bool) -> EncodedPair | None:
-        """The pair, cut to --max-length if it may be; None if it is too long."""
+        """The pair, cut to --max-length with --max-length-crop; None if it is too long."""
         if max(len(pair.source), len(pair.target)) > self.max_length:
             self._skipped["cut" if self.crop else "too long"] += first_epoch
             if not self.crop:
@@ -168,7 +168,7 @@ class Encoding:
         return pair.from_end() if self.beside.both_from_end else pair
 
     def _joined(self, pairs: list[EncodedPair]) -> EncodedPair:
-        """The last pair, joined with as many of those before it as --max-length allows."""
+        """The last pair, joined with as many preceding pairs as --max-length allows."""
         *before, pair = pairs
         for first in reversed(before):
             longer = pair.after(first, reversed_target=self.beside.from_end)
@@ -180,11 +180,11 @@ class Encoding:
     def _encoded(self, files: Files, number: int, texts: tuple, variant: tuple) -> EncodedPair:
         *given, alignment, weight = texts
         source_line, target_line = variant
-        source: list = [()]  # one word without ids: an empty side would be left out
+        source: list = [()]  # one word without ids, because pairs with an empty side are skipped
         points: list[word_alignments.Point] = []
         weights: list[float] = []
-        path: PathLike | None = files.target  # of the line that is being read
-        same = variant == tuple(given)  # so that word weights apply
+        path: PathLike | None = files.target  # of the current line
+        same = variant == tuple(given)  # whether word weights apply
         try:
             target = self.encode_target(target_line)
             if source_line is not None:
@@ -226,7 +226,7 @@ class Encoding:
         for encode, length, *both in zip(encoders, lengths, given, lines, strict=True):
             old, new = ([len(encode(word)) for word in line.split()] for line in both)
             if sum(old) != length or not len(old) - 1 <= len(new) <= len(old):
-                return []  # the words are not those of the line
+                return []  # the variant has other words
             sides.append((old, new))
         return word_alignments.follow(points, *sides)
 
@@ -265,7 +265,7 @@ class Encoding:
         self._points = int(ends[-1])
 
     def check(self, paths: Sequence[PathLike]) -> None:
-        """Raise CgruError if no pair is left; warn of alignments that seem to count from 1."""
+        """Raise CgruError if no pair is left; warn if alignments seem to count from 1."""
         names = " and ".join(dict.fromkeys(map(str, paths)))
         if not self._lines:
             raise CgruError(f"{names}: no lines to train on; the text is empty")

@@ -1,4 +1,4 @@
-"""Files of numbers, written in parts, and mapped into memory as arrays."""
+"""Files of numbers, written in parts and mapped into memory as arrays."""
 
 import contextlib
 import hashlib
@@ -29,7 +29,7 @@ def file_digest(path: str | os.PathLike[str]) -> str:
 
 
 class Numbers:
-    """A growing file of numbers; it changes from 16 to 32 bits at the first larger one.
+    """A growing file of numbers, which changes from 16 to 32 bits at the first larger number.
 
     digest: SHA-256 of the numbers in 32 bits, whatever their size in the file.
     """

@@ -1,21 +1,21 @@
-"""Sorts like `numpy.argsort` of 2015 to 2022, including its order of equal values.
+"""Sort like `numpy.argsort` of 2015 to 2022, including its order of equal values.
 
-Its introsort is not stable, and the programs of those years depend on it: the order among sentences
-of equal length decides which of them Nematus-TF puts in one mini-batch, and the order among words
-of equal frequency decides their ids in Nematus and DL4MT. Newer NumPy sorts by vector instructions,
-which order equal values differently from machine to machine.
+Its introsort is not stable, and the programs of those years depend on it: Nematus-TF forms
+mini-batches by the order among sentences of equal length, and Nematus and DL4MT number words by the
+order among words of equal frequency. Newer NumPy sorts with vector instructions, which order equal
+values differently from machine to machine.
 """
 
 from collections.abc import Sequence
 
-SMALL = 15  # partitions of up to one more are sorted by insertion
+SMALL = 15  # partitions of up to SMALL + 1 values are sorted by insertion
 
 
 def argsort(values: Sequence[int]) -> list[int]:
-    """Indices that sort the values, ties in the order of NumPy 1.x's quicksort.
+    """Indices that sort the values, with ties in the order of NumPy 1.x's quicksort.
 
-    Median of three, larger partition later. NumPy's fallback to heapsort at great depth is missing:
-    lengths of lines and frequencies of words do not reach it.
+    It uses the median of three, and sorts the larger partition later. NumPy's fallback to heapsort
+    at great depth is missing, because lengths of lines and frequencies of words do not reach it.
     """
     keys, order = list(values), list(range(len(values)))
 

@@ -1,4 +1,4 @@
-"""Files that are read line by line together: both languages, alignments and weights."""
+"""Read files line by line in parallel: both languages, alignments and weights."""
 
 import contextlib
 import itertools
@@ -29,7 +29,7 @@ class TsvColumn(os.PathLike[str]):
         return self.path
 
     def split(self, line: str, number: int) -> list[str]:
-        """The fields of a line; missing ones are empty, as in Marian.
+        """The fields of a line; missing fields are empty, as in Marian.
 
         Raises CgruError, naming the number of the line, for too many fields.
         """
@@ -42,12 +42,12 @@ class TsvColumn(os.PathLike[str]):
         return fields + [""] * (self.columns - len(fields))
 
     def of(self, lines: list[str], done: int) -> list[str]:
-        """The field of each line; done: the number of lines before them."""
+        """The field of each line; done: the number of earlier lines."""
         return [self.split(line, i)[self.column] for i, line in enumerate(lines, done + 1)]
 
 
 def text_lines(text: PathLike) -> Iterator[str]:
-    """The lines of a file, or one field of each. Raises CgruError as `TsvColumn.split`."""
+    """The lines of a file, or one field of each. Raises CgruError like `TsvColumn.split`."""
     with LineReader(text) as reader:
         done = 0
         while lines := reader.take(CHUNK):
@@ -59,10 +59,11 @@ def text_lines(text: PathLike) -> Iterator[str]:
 class Beside:
     """Alignments and weights of the text: none, or one file or number for each pair of files.
 
-    alignments: files of `word_alignments`; weights: files of weights of sentences or, `by_word`, of
-    words; domains: a factor of all weights of a pair of files; from_end: encoders reverse the
-    targets, so alignments and weights must follow; both_from_end: reverse both sides after they
-    were cut, as Marian does; places: note where each target stands among all words that are read.
+    alignments: files of `word_alignments`; weights: files of weights of sentences or, if by_word,
+    of words; domains: a factor for all weights of a pair of files; from_end: whether encoders
+    reverse the targets, so that alignments and weights must follow; both_from_end: reverse both
+    sides after cutting them, as Marian does; places: record the place of each target among all
+    words read.
     """
 
     alignments: tuple[PathLike, ...] = ()
@@ -101,8 +102,8 @@ def files_of(
 def parallel(files: Files) -> Iterator[list[tuple]]:
     """The parallel lines (source, target, alignment, weight), CHUNK at a time; None for no file.
 
-    A file that is named twice, because it has several columns, is read once. Raises CgruError if
-    one file is longer than another.
+    Reads a file with several columns only once. Raises CgruError if one file is longer than
+    another.
     """
     paths = files[:4]
     with contextlib.ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""An iterator that prepares its items ahead of their use, in a thread."""
+"""An iterator that prepares its items ahead of use, in a thread."""
 
 import time
 from collections import deque
@@ -10,12 +10,12 @@ from .batches import Item
 
 
 class Ahead(Generic[Item]):
-    """An iterator over items that a thread makes ahead of their use, at most `depth` of them.
+    """An iterator over items that a thread makes ahead of use, at most `depth` of them.
 
-    An error while making an item is raised in place of that item. Use it with `with`, or `close`
-    it, to end the thread.
+    An error while making an item is raised instead of that item. Use the iterator with `with`, or
+    call `close`, to end the thread.
 
-    waited: seconds spent waiting for items that were not made yet
+    waited: seconds spent waiting for items that were not ready
     """
 
     def __init__(self, items: Iterator[Item], depth: int = 4):
@@ -42,7 +42,7 @@ class Ahead(Generic[Item]):
         return item
 
     def close(self) -> None:
-        """End the thread, after the item that it is making, and the generator that it reads."""
+        """End the thread after its current item, and the generator that it reads."""
         self._made.clear()
         self._thread.shutdown(wait=True, cancel_futures=True)
         if isinstance(self._items, Generator):

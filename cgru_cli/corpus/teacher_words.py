@@ -1,10 +1,10 @@
-"""The most probable words of a teacher at each target word, for word-level distillation.
+"""A teacher's most probable words at each target word, for word-level distillation.
 
-The file is an array of NumPy (.npy), a row for each word of the target text and for each end of a
+The file is a NumPy array (.npy) with a row for each word of the target text and for each end of a
 sentence, in their order. A row has K entries of five bytes, the most probable first:
 
 - `id` uint16 and `id_high` uint8: the word is id + 65,536 id_high
-- `log_probability` float16: its natural logarithm, over the whole vocabulary
+- `log_probability` float16: the word's natural log-probability, over the whole vocabulary
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CHECKED = 1 << 20  # rows checked together
 
 
 class TeacherWriter:
-    """Writes the rows of a file, which is complete after `close`."""
+    """Writes the rows of a file; `close` completes it."""
 
     def __init__(self, file: BinaryIO, k: int):
         self._file, self._k, self._rows = file, k, 0
@@ -92,9 +92,9 @@ class TeacherWords:
         return int(self._entries.shape[1])
 
     def of_pair(self, i: int, words: int) -> tuple[np.ndarray, np.ndarray]:
-        """The words of pair i, which has T target words with EOS: (T,K) int32.
+        """The words of pair i, with T = words target words with EOS: (T,K) int32.
 
-        Their probabilities, which sum to 1 in each row: (T,K) float32.
+        Also returns their probabilities, normalised in each row: (T,K) float32.
         """
         rows = self._entries[self._first[i] : self._first[i] + words]
         probabilities = np.exp(rows["log_probability"].astype(np.float32))

@@ -20,7 +20,7 @@ _POINT = re.compile(r"([0-9]{1,40})-([0-9]{1,40})")
 
 @dataclass(frozen=True, eq=False)
 class Alignments:
-    """The alignments of N sentence pairs. fingerprint: SHA-256 of them."""
+    """The alignments of N sentence pairs. fingerprint: SHA-256 of the alignments."""
 
     fingerprint: str
     _points: np.ndarray  # (P,2)
@@ -32,7 +32,7 @@ class Alignments:
         return int(np.diff(self._spans).sum())
 
     def of(self, pairs: np.ndarray) -> "Alignments":
-        """The alignments of some of the pairs."""
+        """The alignments of these pairs."""
         return dataclasses.replace(self, _spans=self._spans[pairs])
 
     def points(self, i: int) -> np.ndarray:
@@ -53,8 +53,9 @@ class Alignments:
 
 
 def parse(line: str, source_words: int, target_words: int) -> list[Point]:
-    """The points of a line, sorted, without repetitions. The numbers of words exclude EOS. Raises
-    CgruError for points outside the pair.
+    """Parse a line; returns its points, sorted, without repetitions.
+
+    The numbers of words exclude EOS. Raises CgruError for points outside the pair.
     """
     points = set()
     for token in tokens(line):
@@ -76,7 +77,7 @@ def parse(line: str, source_words: int, target_words: int) -> list[Point]:
 def from_end(
     points: Sequence[Point], target_words: int, source_words: int | None = None
 ) -> list[Point]:
-    """The points of a reversed target; EOS stays last. source_words: if given, reverse both."""
+    """The points of a reversed target; EOS remains last. source_words: reverse both sides."""
 
     def turned(place: int, words: int | None) -> int:
         return place if words is None or place >= words else words - 1 - place
@@ -85,7 +86,7 @@ def from_end(
 
 
 def cut(points: Sequence[Point], source_words: int, target_words: int, limit: int) -> list[Point]:
-    """The points that remain when sides are cut to `limit` words; a cut side loses its EOS."""
+    """The points that remain after cutting sides to `limit` words; a cut side loses its EOS."""
     return [
         (i, j)
         for i, j in points
@@ -98,9 +99,9 @@ def follow(
 ) -> list[Point]:
     """The points of a pair whose words are split into other sub-words.
 
-    source, target: the numbers of sub-words of each word, before and after; words that are missing
-    at the end lose their points. A point of a word's sub-word becomes points of those that stand in
-    the same part of the word. EOS stays last.
+    source, target: the numbers of sub-words of each word, before and after; words missing at the
+    end lose their points. The points of a sub-word go to the new sub-words in the same part of the
+    word. EOS remains last.
     """
     sources, targets = _followed(*source), _followed(*target)
     return sorted({(i, j) for s, t in points for i in sources[s] for j in targets[t]})
