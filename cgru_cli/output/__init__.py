@@ -1,6 +1,6 @@
-"""Formats hypotheses as text and as pictures.
+"""Format hypotheses as text and as pictures.
 
-`hypothesis` is the result of a search or a scorer. `layout` prints it, `layouts` as each program
-does, and `numbers` writes their numbers. `heatmap` draws attention, and `picture_style` is the
-style of all pictures.
+`hypothesis` is the result of a search or a scorer. `layout` formats it, `layouts` in the way of
+each program, and `numbers` formats their numbers. `heatmap` draws attention, and `picture_style` is
+the style of all pictures.
 """

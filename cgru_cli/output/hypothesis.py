@@ -15,18 +15,18 @@ class Hypothesis(NamedTuple):
     """One translation of one line.
 
     T and S count the words of target and source without EOS. Arrays have a row for EOS only if the
-    hypothesis is finished: one cut by the length limit has T rows. All scores are natural
+    hypothesis is finished: a hypothesis cut at the length limit has T rows. All scores are natural
     logarithms (nats), 0 or negative.
     """
 
     tokens: Sequence[str]  # [T] target words of the model, never EOS
-    finished: bool  # whether it ended by EOS
+    finished: bool  # whether it ends with EOS
     score: float  # nats: weighted sum of log-probabilities, including EOS
     total: float  # score after length normalisation and word penalty; expected utility of --mbr
     word_scores: np.ndarray = np.zeros(0, np.float32)  # float32: [T + 1] nats, adding up to score
     model_scores: Sequence[float] = ()  # [models] nats: unweighted sums (Marian's F0, F1, ..)
     alignment: np.ndarray | None = None  # float32: [T + 1, S + 1] attention over source incl. EOS
-    detokenized: str | None = None  # text in reading order; None: the words and spaces
+    detokenized: str | None = None  # text in reading order; None: words between spaces
     features: Sequence[tuple[str, float]] = ()  # of a noisy channel; their weighted sum is total
     source: Sequence[str] = ()  # [S] words of the source as the model reads them, without factors
 
@@ -36,13 +36,13 @@ class Hypothesis(NamedTuple):
         return " ".join(self.tokens) if self.detokenized is None else self.detokenized
 
     def heatmap(self) -> Heatmap:
-        """A heat map of the attention, which a notebook shows. Raises CgruError without one."""
+        """A heat map of the attention for notebooks. Raises CgruError without attention."""
         from .heatmap.notebook import Heatmap
 
         return Heatmap.of(self)
 
     def reversed(self) -> Hypothesis:
-        """The hypothesis with words, and their rows, in reverse order; EOS stays last."""
+        """The hypothesis with words and their rows in reverse order; EOS remains last."""
         T = len(self.tokens)
         scores, alignment = self.word_scores, self.alignment
         if alignment is not None:

@@ -1,4 +1,4 @@
-"""Formats hypotheses as text: the part that all programs' layouts share.
+"""Format hypotheses as text: the part that all programs' layouts share.
 
 `cgru translate` prints in the layout of the program that `--compat` names (`layouts`). Sources:
 Nematus-Theano `translate.py`, Nematus-TF `translate_utils.py`, DL4MT session 1 and 2
@@ -22,21 +22,22 @@ from .numbers import C_FLOAT, c_float, float32, numpy_float32, python2_float
 Alignment = str | float  # hard, soft, or a threshold
 FORMATS = ("marian", "amun", "nematus", "json")  # of alignments
 
-EOS = "</s>"  # as in Nematus' JSON, whatever the vocabulary calls it
+EOS = "</s>"  # as in Nematus' JSON, whatever its name in the vocabulary
 
 
 @dataclass(frozen=True)
 class Layout(ABC):
-    """The layout of one input line's hypotheses; a class for each program.
+    """The layout of one input line's hypotheses; each program has a subclass.
 
     n_best: print all hypotheses, or the first `shown`, instead of one. word_scores: print Marian's
     `WordScores=` field (log-probabilities); for Nematus, the words' probabilities. alignment: None,
-    "hard", "soft", or the weight above which a pair is printed (0 to 1; 1 means "hard", as in
+    "hard", "soft", or the weight above which pairs are printed (0 to 1; 1 means "hard", as in
     Marian). alignment_format: one of FORMATS, None for the program's own; "nematus" and "json"
-    always print every weight. right_left: the model writes from right to left; source_reversed: it
-    also reads so. beam_size: the length that Nematus-TF pads its lists to. normalize: `total` is
-    length-normalised: Nematus prints such costs as float64, others as float32, and DL4MT's lists
-    have one more column. probabilities: cgru's n-best lists end with exp(total).
+    always print every weight. right_left: whether the model writes from right to left;
+    source_reversed: whether it also reads from right to left. beam_size: the length to which
+    Nematus-TF pads lists. normalize: whether `total` is length-normalised: Nematus prints such
+    costs as float64, others as float32, and DL4MT's lists have one more column. probabilities:
+    whether cgru's n-best lists end with exp(total).
     """
 
     n_best: bool = False
@@ -51,9 +52,9 @@ class Layout(ABC):
     probabilities: bool = False
 
     own_format: ClassVar[str] = "marian"
-    json_stands_alone: ClassVar[bool] = True  # replaces the text, else follows it
-    prints_costs: ClassVar[bool] = False  # negative log-probabilities
-    appends_scores: ClassVar[bool] = False  # to the lines of an n-best list; else adds features
+    json_stands_alone: ClassVar[bool] = True  # whether JSON replaces the text or follows it
+    prints_costs: ClassVar[bool] = False  # costs are negative log-probabilities
+    appends_scores: ClassVar[bool] = False  # to lines of n-best lists, instead of adding features
 
     # -- different between programs ------------------------------------------------------------
 
@@ -74,7 +75,7 @@ class Layout(ABC):
         return hypothesis.text
 
     def fields(self, hypothesis: Hypothesis) -> str:
-        """` ||| ALIGNMENT ||| WordScores= ..`, each if it belongs in the line."""
+        """` ||| ALIGNMENT ||| WordScores= ..`, as far as the line includes them."""
         fields = self.alignment_field(hypothesis)
         if self.word_scores:
             scores = "".join(f" {float32(score):.5f}" for score in hypothesis.word_scores)
@@ -82,7 +83,7 @@ class Layout(ABC):
         return fields
 
     def alignment_field(self, hypothesis: Hypothesis) -> str:
-        """` ||| ALIGNMENT`, if it belongs in the line."""
+        """` ||| ALIGNMENT`, if the line includes it."""
         if self.format in ("marian", "amun"):
             return f" ||| {self.inline_alignment(hypothesis)}"
         return ""
@@ -92,18 +93,18 @@ class Layout(ABC):
         return "" if self.n_best else "\n"
 
     def empty_line(self, number: int, hypothesis: Hypothesis) -> str:
-        """The output for a source line without words: its marks, in n-best lists a hypothesis."""
+        """The output for a source line without words: its marks, or a line of an n-best list."""
         if not self.n_best:
             return f"{hypothesis.text}\n"
         bare = dataclasses.replace(self, alignment=None, word_scores=False)
         return bare.render(number, [], [hypothesis])
 
     def padding(self, number: int, hypotheses: int) -> Iterator[str]:
-        """Lines of an n-best list after those of the hypotheses, each with its newline."""
+        """Lines of an n-best list after all hypotheses, each with its newline."""
         yield from ()
 
     def in_reading_order(self, hypothesis: Hypothesis) -> Hypothesis:
-        """A right-to-left model's hypothesis in the order in which it is printed."""
+        """A right-to-left model's hypothesis in the order of the output."""
         return hypothesis.reversed()
 
     # -- the same for all programs ----------------------------------------------------------------
@@ -114,8 +115,8 @@ class Layout(ABC):
         """The output for one input line (counted from 0), best hypothesis first.
 
         Alignments in the "nematus" format follow their hypothesis; in the "json" format, an object
-        on a line replaces the hypothesis (but Nematus' own JSON follows it). Without hypotheses: an
-        empty line, in n-best lists nothing (Nematus-TF: padding).
+        on a line replaces the hypothesis (but Nematus' own JSON follows it). Without hypotheses,
+        returns an empty line, or nothing in n-best lists (in Nematus-TF, padding).
         """
         entries = list(self._entries(line_number, source, hypotheses))
         if self.format == "json" and self.json_stands_alone and entries:
@@ -125,9 +126,9 @@ class Layout(ABC):
     def render_apart(
         self, line_number: int, source: Sequence[str], hypotheses: Sequence[Hypothesis]
     ) -> tuple[str, str]:
-        """Like `render`, but with text and alignments separate, for a file of alignments.
+        """Like `render`, but returns text and alignments separately, for a file of alignments.
 
-        The second text is "" in the formats that belong in the line.
+        The second text is "" for formats inside the line.
         """
         entries = list(self._entries(line_number, source, hypotheses))
         text = "".join(text for text, _ in entries)
@@ -136,13 +137,13 @@ class Layout(ABC):
 
     @property
     def format(self) -> str | None:
-        """The format of alignments; None where none are printed."""
+        """The format of alignments; None if no alignments are printed."""
         return None if self.alignment is None else self.alignment_format or self.own_format
 
     def _entries(
         self, number: int, source: Sequence[str], hypotheses: Sequence[Hypothesis]
     ) -> Iterator[tuple[str, str]]:
-        """(line or lines of text, alignment block or "") of each hypothesis to print."""
+        """For each hypothesis to print: line or lines of text, and alignment block or ""."""
         shown = hypotheses[: self.shown] if self.n_best else hypotheses[:1]
         for rank, hypothesis in enumerate(shown):
             hypothesis = self.as_read(hypothesis)
@@ -160,7 +161,7 @@ class Layout(ABC):
         return f"{line}\n"
 
     def as_read(self, hypothesis: Hypothesis) -> Hypothesis:
-        """A hypothesis in the order in which it is printed, whatever the model's direction."""
+        """A hypothesis in the order of the output, whatever the model's direction."""
         return self.in_reading_order(hypothesis) if self.right_left else hypothesis
 
     def signed(self, score: float) -> float:
@@ -168,10 +169,10 @@ class Layout(ABC):
         return cost_of(score) if self.prints_costs else score
 
     def inline_alignment(self, hypothesis: Hypothesis) -> str:
-        """The alignment in the formats that belong in the line."""
+        """The alignment, in a format inside the line."""
         weights = weights_of(hypothesis)
         if self.format == "amun":
-            # amun leaves out the last row: EOS, but also the last word of a cut hypothesis.
+            # amun omits the last row: EOS, but also the last word of a cut hypothesis.
             weights = weights[:-1]
         if self.alignment == "soft":
             return " ".join(",".join(map(C_FLOAT, row)) for row in weights.tolist())
@@ -187,7 +188,7 @@ class Layout(ABC):
         return " ".join(f"{s}-{t}" for s, t in sorted((s, t) for t, s in pairs))
 
     def block(self, number: int, rank: int, source: Sequence[str], hypothesis: Hypothesis) -> str:
-        """The alignment in the formats with lines of their own; "" in others."""
+        """The alignment in a format with separate lines; "" for other formats."""
         if self.format == "nematus":
             return self.nematus_block(number, source, hypothesis)
         if self.format == "json":
@@ -196,13 +197,13 @@ class Layout(ABC):
 
     def nematus_block(self, number: int, source: Sequence[str], hypothesis: Hypothesis) -> str:
         """Nematus' header and matrix: rows of target words, columns of source words, with EOS."""
-        length = len(hypothesis.tokens) + 1  # also if the hypothesis has no EOS
+        length = len(hypothesis.tokens) + 1  # even if the hypothesis has no EOS
         cost = python2_float(self.nematus_cost(hypothesis))
         rows = [" ".join(map(numpy_float32, row)) for row in weights_of(hypothesis)]
         return matrix(number, " ".join(hypothesis.tokens), cost, source, length, rows)
 
     def nematus_cost(self, hypothesis: Hypothesis) -> float:
-        """The cost that ranks hypotheses; a length-normalised one is a float64."""
+        """The cost that ranks hypotheses; a length-normalised cost is a float64."""
         cost = cost_of(hypothesis.total)
         return cost if self.normalize else float32(cost)
 
@@ -215,7 +216,7 @@ class Layout(ABC):
             "text": self.text(hypothesis),
             "source": [*source, EOS],
             "target": [*hypothesis.tokens, *([EOS] if hypothesis.finished else [])],
-            # The fewest digits that identify the float32.
+            # the fewest digits that identify the float32
             "alignment": [[float(str(weight)) for weight in row] for row in weights_of(hypothesis)],
             "score": float(hypothesis.score),
             "total": float(hypothesis.total),

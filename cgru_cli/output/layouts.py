@@ -19,16 +19,16 @@ from .hypothesis import Hypothesis
 from .layout import EOS, Layout, cost_of, matrix, weights_of
 from .numbers import C_FLOAT, c_float, float32, numpy_float32, python2_float
 
-# Nematus-TF adds it to n-best lists if fewer hypotheses than the beam size are finished.
+# Nematus-TF's addition to n-best lists if fewer hypotheses than the beam size are finished.
 _PADDING = Hypothesis(tokens=(), finished=True, score=-1e7, total=-1e7)
 
 
 @dataclass(frozen=True)
 class CgruLayout(Layout):
-    """Like Marian's, but scores and alignment of a right-to-left model are reversed, too."""
+    """Like Marian's layout, but also reverses scores and alignment of a right-to-left model."""
 
     def list_fields(self, hypothesis: Hypothesis) -> str:
-        """`F0= .. F1= .. ||| TOTAL`: the score of each model, and the total that ranks.
+        """`F0= .. F1= .. ||| TOTAL`: the score of each model, and the total that ranks hypotheses.
 
         The total of labels is a probability. A noisy channel has its own features.
         """
@@ -47,11 +47,11 @@ class MarianLayout(CgruLayout):
     """The layout of Marian, which reverses only the words of a right-to-left model."""
 
     def scorer_word_number(self, score: float) -> str:
-        """Five decimals, as its decoder prints."""
+        """A word's score with five decimals, as Marian's decoder prints it."""
         return f"{float32(score):.5f}"
 
     def in_reading_order(self, hypothesis: Hypothesis) -> Hypothesis:
-        """In Marian's own format, scores and alignment stay in the order of decoding."""
+        """In Marian's own format, scores and alignment remain in the order of decoding."""
         read = hypothesis.reversed()
         if self.format not in (None, "marian"):
             return read
@@ -61,7 +61,7 @@ class MarianLayout(CgruLayout):
         return hypothesis._replace(tokens=read.tokens, alignment=alignment)
 
     def empty_line(self, number: int, hypothesis: Hypothesis) -> str:
-        """All fields, for EOS alone; in n-best lists, as many hypotheses as other lines have."""
+        """All fields for only EOS; in n-best lists, as many hypotheses as for other lines."""
         if self.format not in (None, "marian"):
             return super().empty_line(number, hypothesis)
         ended = hypothesis._replace(
@@ -81,21 +81,21 @@ class AmunLayout(CgruLayout):
             raise UsageError("amun prints no Nematus alignment in n-best lists; ask for soft")
 
     def entry(self, number: int, hypothesis: Hypothesis) -> str:
-        """Nothing if the header of the alignment holds the translation."""
+        """The text, or "" if the header of the alignment has the translation."""
         return "" if self.format == "nematus" else super().entry(number, hypothesis)
 
     def list_number(self, score: float) -> str:
         return f"{float32(score):.3f}"
 
     def alignment_field(self, hypothesis: Hypothesis) -> str:
-        """amun writes a space only before a pair."""
+        """The alignment, with a space only before a pair."""
         return super().alignment_field(hypothesis).rstrip(" ")
 
     def without_hypotheses(self) -> str:
         return "\n"
 
     def nematus_block(self, number: int, source: Sequence[str], hypothesis: Hypothesis) -> str:
-        """The cost is divided by the number of rows; numbers are formatted as by C++."""
+        """Like Nematus, but with the cost divided by the number of rows, and numbers as in C++."""
         weights = weights_of(hypothesis)
         cost = c_float(cost_of(hypothesis.score) / max(1, len(weights)))
         rows = [" ".join(map(C_FLOAT, row)) for row in weights.tolist()]
@@ -112,7 +112,7 @@ class NematusLayout(Layout):
     appends_scores: ClassVar[bool] = True
 
     def entry(self, number: int, hypothesis: Hypothesis) -> str:
-        """The words' probabilities follow on a line, or as the last field of a list's line."""
+        """The text, then the words' probabilities on a line, or as a list's last field."""
         if not self.word_scores:
             return super().entry(number, hypothesis)
         line = super().entry(number, hypothesis).removesuffix("\n")
@@ -121,7 +121,7 @@ class NematusLayout(Layout):
         return f"{line}{separator}{' '.join(map(python2_float, probabilities))}\n"
 
     def fields(self, hypothesis: Hypothesis) -> str:
-        """The alignment alone; the words' probabilities follow the line."""
+        """Only the alignment, because the words' probabilities follow the line."""
         return self.alignment_field(hypothesis)
 
     def list_fields(self, hypothesis: Hypothesis) -> str:
@@ -137,8 +137,8 @@ class NematusLayout(Layout):
     ) -> str:
         """A list of links (target, source, weight, line, line + hypothesis).
 
-        Nematus counts hypotheses in the order in which they were finished; here they count in the
-        order of the list.
+        Nematus numbers hypotheses in the order in which they were finished; cgru numbers them in
+        the order of the list.
         """
         rank = rank if self.n_best else 0
         sources, targets = [*source, EOS], [*hypothesis.tokens, EOS]
@@ -147,7 +147,7 @@ class NematusLayout(Layout):
             for target, row in zip(targets, weights_of(hypothesis), strict=False)
             for word, weight in zip(sources, row, strict=False)
         ]
-        # Python 2 ends the lines of an indented list with ", ".
+        # Python 2 ends lines of an indented list with ", ".
         return json.dumps(links, ensure_ascii=False, indent=2, separators=(", ", ": ")) + "\n"
 
 
@@ -155,13 +155,13 @@ class NematusLayout(Layout):
 class NematusTFLayout(Layout):
     """The layout of Nematus on TensorFlow."""
 
-    # It prints no alignments; its users know those of the Theano version.
+    # Nematus-TF prints no alignments; its users know the format of the Theano version.
     own_format: ClassVar[str] = "nematus"
     prints_costs: ClassVar[bool] = True
     appends_scores: ClassVar[bool] = True
 
     def text(self, hypothesis: Hypothesis) -> str:
-        """The words and EOS, which is an empty word, joined."""
+        """The words, joined, with EOS as an empty word."""
         ends = hypothesis.finished and hypothesis.tokens
         return hypothesis.text + (" " if ends else "")
 
@@ -182,14 +182,14 @@ class NematusTFLayout(Layout):
 class DL4MTLayout(Layout):
     """The layout of DL4MT.
 
-    Lists with `shown` are those of session 3's `-b`. None of its programs prints other lists; they
-    have the values of `gen_sample` as Python writes them.
+    Lists with `shown` are those of session 3's `-b`. No program of DL4MT prints other lists; here
+    they have the values of `gen_sample` as Python writes them.
     """
 
     prints_costs: ClassVar[bool] = True
 
     def entry(self, number: int, hypothesis: Hypothesis) -> str:
-        """Session 3 writes no spaces around fields, and one cost."""
+        """A line; session 3 writes no spaces around fields, and one cost."""
         if not self.n_best or self.shown is None:
             return super().entry(number, hypothesis)
         cost = cost_of(hypothesis.total)

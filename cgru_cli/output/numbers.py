@@ -1,4 +1,4 @@
-"""Numbers as text, as each program writes them."""
+"""Format numbers in the way of each program."""
 
 from __future__ import annotations
 

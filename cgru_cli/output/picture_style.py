@@ -8,7 +8,7 @@ from pathlib import Path
 from ..errors import CgruError
 
 STYLE = Path(__file__).with_name("cgru.mplstyle")  # for matplotlib.style.context
-NO_DATE = {"png": {}, "svg": {"Date": None}}  # metadata: equal pictures, equal bytes
+NO_DATE = {"png": {}, "svg": {"Date": None}}  # metadata for reproducible files
 ABOVE = {"loc": "lower right", "bbox_to_anchor": (1, 1), "borderaxespad": 0.2}  # of a legend
 
 

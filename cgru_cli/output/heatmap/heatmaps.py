@@ -1,4 +1,4 @@
-"""`--heatmap`: the attention of some lines, collected while a filter runs for one file."""
+"""`--heatmap`: collect the attention of some lines while a filter runs, for one file."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..picture_style import check_installed
 from . import page, picture
 from .view import Sentence, View, model_names
 
-# By suffix: the default and the largest number of lines drawn.
+# By suffix: the default and the maximum number of lines to draw.
 LIMITS = {".html": (20, 200), ".png": (4, 20), ".svg": (4, 20)}
 
 
 class Heatmaps:
-    """The file of heat maps, written when the block ends; path None: no file.
+    """The file of heat maps, written when the block ends; path: None for no file.
 
-    It is written even if the output's reader has gone (`| head`), but not after an error.
+    The file is written even if the output's reader is gone (`| head`), but not after an error.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class Heatmaps:
         inputs: Iterable[Source] = (),
         outputs: Iterable[str | None] = (),
     ):
-        """lines: such as `1,3-5`; None: the first ones. The models' names are the title.
+        """lines: such as `1,3-5`; None: the first lines. models: paths, for the title.
 
         Raises UsageError for an unknown suffix, for invalid lines, and if the file is one of the
         inputs or outputs; CgruError if it cannot be written.
@@ -66,21 +66,21 @@ class Heatmaps:
         return self.path is not None
 
     def wants(self, number: int) -> bool:
-        """Whether this line (counted from 0) is drawn; call it for every line."""
+        """Whether to draw this line (counted from 0); must be called for every line."""
         self._seen = max(self._seen, number + 1)
         if not self.wanted:
             return False
         return number < self._first if self._chosen is None else number + 1 in self._chosen
 
     def add(self, number: int, views: Sequence[View], source: str, target: str) -> None:
-        """Keep the views of a line (counted from 0); () if it has no words.
+        """Store the views of a line (counted from 0); () if the line has no words.
 
         source, target: the sentences as text.
         """
         self._sentences[number] = Sentence(number + 1, views, source, target)
 
     def write(self) -> None:
-        """Write the file, and warn of lines that are missing. Raises CgruError if all are."""
+        """Write the file, and warn about missing lines. Raises CgruError if all are missing."""
         kept = [self._sentences[number] for number in sorted(self._sentences)]
         sentences = [sentence for sentence in kept if sentence.views]
         empty = [sentence.number for sentence in kept if not sentence.views]
@@ -115,7 +115,7 @@ class Heatmaps:
 
 
 def chosen_lines(text: str, most: int) -> set[int]:
-    """The numbers in `1,3-5`. Raises UsageError for other texts, and for too many numbers."""
+    """Parse numbers such as `1,3-5`. Raises UsageError for other text, and for too many numbers."""
     numbers: set[int] = set()
     for part in text.split(","):
         match = re.fullmatch(r"([0-9]{1,18})(?:-([0-9]{1,18}))?", part.strip(" "))

@@ -9,18 +9,18 @@ from ..hypothesis import Hypothesis
 from .page import page
 from .view import Sentence, View
 
-_CELL, _AROUND = 30, 260  # pixels of a word's row, and of everything around the rows
+_CELL, _AROUND = 30, 260  # height in pixels of a word's row, and of the rest of the page
 
 
 class Heatmap(NamedTuple):
-    """A heat map as a page; a notebook shows it."""
+    """A heat map as an HTML page, which notebooks display."""
 
     html: str  # the whole page; it needs no network
     height: int  # pixels
 
     @classmethod
     def of(cls, hypothesis: Hypothesis) -> Heatmap:
-        """The attention of a hypothesis in reading order. Raises CgruError if it has none."""
+        """Draw the attention of a hypothesis in reading order. Raises CgruError without one."""
         view = View.of("this hypothesis", hypothesis.source, hypothesis)
         title = " ".join(hypothesis.source)
         sentence = Sentence(1, [view], title, hypothesis.text)

@@ -1,4 +1,4 @@
-"""Heat maps as a page: `page.html` with the data inside; it needs no network."""
+"""Heat maps as a self-contained page: `page.html` with the data inside."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DECIMALS = 6  # of weights and probabilities
 
 
 def page(title: str, sentences: Sequence[Sentence]) -> str:
-    """The whole page; it shows one line at a time."""
+    """The whole page, which shows one line at a time."""
     data = [
         {
             "number": sentence.number,
@@ -39,7 +39,7 @@ def page(title: str, sentences: Sequence[Sentence]) -> str:
 
 @functools.cache
 def _parts() -> dict[str, str]:
-    """The heat map of the server's page, whose files become one script."""
+    """The heat map's code from the server's page, as one script."""
     contents = {name: content.decode() for name, content in page_files().items()}
     script = contents["element.js"] + contents["heatmap.js"]
     return {

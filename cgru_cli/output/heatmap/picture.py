@@ -1,4 +1,4 @@
-"""Heat maps drawn by matplotlib: a row of panels for each line, a panel for each view."""
+"""Draw heat maps with matplotlib: a row of panels for each line, a panel for each view."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _LONGEST = 24  # characters of a label
 _GAP, _BARS = 0.35, 0.8  # inches between panels; width of the probabilities beside a matrix
 _SCALE = 0.75  # inches: width of the legend beside the panels of a line
 _DPI = 130
-_MOST_PIXELS = 30_000  # of each side: viewers refuse larger pictures
+_MOST_PIXELS = 30_000  # per side, because viewers reject larger pictures
 
 
 def draw(file: BinaryIO, kind: str, title: str, sentences: Sequence[Sentence]) -> None:
-    """Write a picture (kind: png or svg) of these lines; in SVG, words stay text.
+    """Write a picture (kind: png or svg) of these lines; in SVG, words remain text.
 
     A dot marks the source word that a target word attends to most. Raises CgruError if the picture
     would be too large.
@@ -68,7 +68,7 @@ def draw(file: BinaryIO, kind: str, title: str, sentences: Sequence[Sentence]) -
 
 
 class _Size:
-    """The size of a panel in inches; long lines have smaller cells."""
+    """The size of a panel in inches, with smaller cells for long lines."""
 
     def __init__(self, view: View):
         T, S = view.weights.shape
@@ -85,7 +85,7 @@ class _Size:
 def _panel(
     figure: Figure, corner: tuple[float, float], view: View, size: _Size, heading: str
 ) -> None:
-    """One matrix with its words, and the probabilities beside it. corner: left and top."""
+    """Draw a matrix with its words, and the probabilities beside it. corner: left and top."""
     (width, height), (left, top) = figure.get_size_inches(), corner
     T, S = view.weights.shape
     bottom = top - size.head - size.matrix[1]
@@ -122,7 +122,7 @@ def _panel(
 
 
 def _scale(figure: Figure, corner: tuple[float, float], size: _Size) -> None:
-    """The legend of shades beside the last matrix of a line. corner: left and top."""
+    """Draw the legend of shades beside the last matrix of a line. corner: left and top."""
     (width, height), (left, top) = figure.get_size_inches(), corner
     high = min(size.matrix[1], 1.3)
     bottom = top - size.height
@@ -151,5 +151,5 @@ def _label(word: str) -> str:
 
 
 def _width(text: str) -> int:
-    """The width of a text; a wide character counts 2."""
+    """The width of a text, where a wide character counts as 2."""
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

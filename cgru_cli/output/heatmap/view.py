@@ -12,12 +12,12 @@ import numpy as np
 from ...errors import CgruError
 from ..hypothesis import Hypothesis
 
-END = "</s>"  # as in Nematus, whatever the vocabulary calls it
-MEAN = "mean"  # name of an ensemble's view, beside those of its models
+END = "</s>"  # as in Nematus, whatever its name in the vocabulary
+MEAN = "mean"  # name of an ensemble's view, beside the views of its models
 
 
 class View(NamedTuple):
-    """The attention of one model, or the mean of an ensemble, in a line; T and S count EOS."""
+    """The attention of a model, or the mean of an ensemble, for one line; T and S include EOS."""
 
     name: str
     source: Sequence[str]  # [S]
@@ -37,10 +37,11 @@ class View(NamedTuple):
         labels: bool = False,
     ) -> Self:
         """The view of a hypothesis (in decoding order) and the words of its source, without EOS.
+
         model_weights: the factors of the models' scores in their sum. The exponential of that sum,
         after division by the total weight, is the geometric mean of the models' probabilities; it
-        does not exist with negative weights. labels: the words are labels, which have no EOS.
-        Raises CgruError if there is no attention.
+        is undefined for negative weights. labels: whether the words are labels, without EOS. Raises
+        CgruError without attention.
         """
         if hypothesis.alignment is None:
             raise CgruError(f"{name}: has no attention to draw")
@@ -58,21 +59,21 @@ class View(NamedTuple):
 
     @property
     def strongest(self) -> np.ndarray:
-        """(T,) the source word that each target word attends to most; the first in a tie."""
+        """The source word (T,) that each target word attends to most, the first in a tie."""
         return self.weights.argmax(axis=1)
 
 
 class Sentence(NamedTuple):
-    """A line and its views: of its model, or of the mean and then of each model."""
+    """A line and its views: of its model, or of the mean and then each model."""
 
     number: int  # counted from 1
     views: Sequence[View]
-    source: str = ""  # the line and its translation as text; "": as the words
+    source: str = ""  # the line and its translation as text; "" to show the words
     target: str = ""
 
 
 def model_names(paths: Sequence[str]) -> list[str]:
-    """Names of views: file names, with as many folders as make them different."""
+    """Names of views: file names, with as many folders as needed to distinguish them."""
     parts = [Path(path).parts for path in paths]
     for kept in range(1, max(map(len, parts), default=0) + 1):
         names = ["/".join(part[-kept:]) for part in parts]
@@ -82,7 +83,7 @@ def model_names(paths: Sequence[str]) -> list[str]:
 
 
 def is_right_to_left(words: Sequence[str]) -> bool:
-    """Whether most of the words that have a direction are written from right to left."""
+    """Whether most words with a direction are written from right to left."""
     directions = []
     for word in words:
         kinds = [unicodedata.bidirectional(character) for character in word]
