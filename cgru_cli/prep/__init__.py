@@ -1,7 +1,7 @@
-"""`cgru prep`: from raw parallel text to a folder to train on.
+"""`cgru prep`: prepare a folder for training from raw parallel text.
 
-`job` has the steps in order, `request` decides what to make, and `folder` is the folder that
-is written. The first step is `clean`, with `raw_text` and `pair_filters`; the others send chunks of
-lines to parallel processes (`chunk_work`) and count words (`word_counts`). `program_vocabularies`
-is separate: it makes vocabularies like the tools of Marian, Nematus and DL4MT.
+`job` has the steps in order, `request` determines what to make, and `folder` is the output folder.
+The first step is `clean`, with `raw_text` and `pair_filters`; other steps send chunks of lines to
+parallel processes (`chunk_work`) and count words (`word_counts`). `program_vocabularies` is
+separate: it makes vocabularies like the tools of Marian, Nematus and DL4MT.
 """

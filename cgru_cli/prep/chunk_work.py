@@ -1,6 +1,6 @@
 """The work of `cgru prep` on one chunk of lines, in parallel processes (`ProcessPool`).
 
-Each function takes the pipeline as the text of its `preprocess.json`; each process makes it once.
+Each function takes the pipeline as the text of its `preprocess.json`; each process parses it once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .raw_text import Numbered, Pair
 
 
 class Cleaned(NamedTuple):
-    """The pairs of a chunk that are kept, as words with digests, and the counts of the others."""
+    """The kept pairs of a chunk, as words with digests, and the counts of removed pairs."""
 
     source: bytes
     target: bytes
@@ -35,7 +35,7 @@ def _made(pipeline: str) -> Preprocessing:
 
 
 def clean(pipeline: str, options: PrepOptions, chunk: Numbered[Pair]) -> Cleaned:
-    """Raw pairs to words, before case and sub-words.
+    """Convert raw pairs to words, before case and sub-words.
 
     Raises CgruError, naming file and line, if a source word has a wrong number of factors.
     """
@@ -59,7 +59,7 @@ def clean(pipeline: str, options: PrepOptions, chunk: Numbered[Pair]) -> Cleaned
 def _clean_pair(
     pipeline: Preprocessing, options: PrepOptions, pair: Pair
 ) -> tuple[str, str, bytes] | str:
-    """The words of both sides and the pair's digest, or the filter that removes the pair."""
+    """The words of both sides and the pair's digest, or the name of the filter that removes it."""
     if reason := reject_raw(options, _decoded(pair[0]), _decoded(pair[1])):
         return reason
     source, target = (pipeline.normalize(line.decode("utf-8", "replace")) for line in pair)
@@ -79,14 +79,14 @@ def _clean_pair(
 def digest(source: str, target: str) -> bytes:
     """The digest of a pair, 16 bytes: BLAKE2b of both lines.
 
-    Two different pairs of 10**9 have the same one with probability 10**-21.
+    Among 10**9 pairs, two different pairs have the same digest with probability 10**-21.
     """
     pair = f"{source}\n{target}".encode("utf-8", "surrogatepass")
     return hashlib.blake2b(pair, digest_size=16).digest()
 
 
 def recase(pipeline: str, side: str, lines: list[bytes]) -> list[str]:
-    """Tokenised lines in true case."""
+    """Convert tokenised lines to true case."""
     made = _made(pipeline)
     return [made.recase(line.decode("utf-8"), side) for line in lines]
 
@@ -94,7 +94,7 @@ def recase(pipeline: str, side: str, lines: list[bytes]) -> list[str]:
 def split(
     pipeline: str, side: str, count: bool, lines: list[bytes]
 ) -> tuple[bytes, list[Counter[str]]]:
-    """Tokenised lines to the training text; if `count`, also its words counted for each factor."""
+    """Convert tokenised lines to training text; with `count`, also count its words by factor."""
     made = _made(pipeline)
     texts = [made.split(made.recase(line.decode("utf-8"), side), side) for line in lines]
     factors = made.settings.factors if side == "source" else 1
@@ -111,7 +111,7 @@ def split(
 
 
 def apply(pipeline: str, side: str, chunk: Numbered[bytes]) -> bytes:
-    """Raw lines to the text that a model reads or writes."""
+    """Convert raw lines to the text that a model reads or writes."""
     name, first, lines = chunk
     made = _made(pipeline)
     texts = []

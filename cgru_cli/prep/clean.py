@@ -1,4 +1,4 @@
-"""The first step of `cgru prep`: raw pairs to words, without those that cleaning removes."""
+"""The first step of `cgru prep`: remove bad pairs, and split the others into words."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Duplicates:
     """Finds repeated pairs by digests in 64 temporary files, sorting one file at a time."""
 
     def __init__(self, folder: Path):
-        """folder: where temporary files are written."""
+        """folder: for temporary files."""
         self._count = 0
         paths = [folder / f"digests.{i}" for i in range(_PARTITIONS)]
         self._files = [open(path, "w+b") for path in paths]  # noqa: SIM115 - closed by `first`
@@ -41,7 +41,7 @@ class Duplicates:
             self._count += 1
 
     def first(self) -> np.ndarray:
-        """Whether no equal pair came before, for each pair: (N,) bool. Removes the files."""
+        """Whether each pair is the first of equal pairs: (N,) bool. Removes the files."""
         first = np.zeros(self._count, bool)
         for file in self._files:
             with file:
@@ -60,10 +60,10 @@ def clean(
     workers: ProcessPool,
     say: Callable[[str], None],
 ) -> dict[str, Any]:
-    """Write the pairs kept, `words.src` and `words.trg`, and `sample.src`, `sample.trg` of them.
+    """Write the kept pairs, `words.src` and `words.trg`, and a sample, `sample.src`, `sample.trg`.
 
     pipeline: the preprocess.json of the steps up to words. Returns the numbers of pairs read, kept,
-    and removed by each filter. Raises CgruError if none is left.
+    and removed by each filter. Raises CgruError if no pair is left.
     """
     duplicates = Duplicates(work)
     removed: Counter[str] = Counter()
@@ -105,9 +105,9 @@ def clean(
 def _draw(
     lines: Iterable[bytes], work: Path, ending: str, kept: int, wanted: int, chance: random.Random
 ) -> None:
-    """Write all `kept` lines, and a sample of `wanted` of them: Knuth's algorithm S.
+    """Write all `kept` lines, and a sample of exactly `wanted` lines.
 
-    Sequential sampling: exactly `wanted` of the `kept` lines are chosen.
+    This is sequential sampling, Knuth's algorithm S.
     """
     with (
         atomic_write(work / f"words.{ending}") as words,

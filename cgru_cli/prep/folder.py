@@ -1,7 +1,7 @@
-"""The folder that `cgru prep` writes: its lock, the steps that are done, and its manifest.
+"""The output folder of `cgru prep`: its lock, its finished steps, and its manifest.
 
-During a run `.prep/state.json` lists the steps that are done, and new files wait in `.prep/out`. At
-the end they replace those of an earlier run; `manifest.json`, which comes last, marks the folder as
+During a run, `.prep/state.json` lists the finished steps, and `.prep/out` has the new files. At the
+end, these replace the files of an earlier run; `manifest.json` comes last and marks the folder as
 complete.
 """
 
@@ -35,7 +35,7 @@ _OUTPUT = re.compile(
 _Output = Annotated[str, msgspec.Meta(pattern=rf"^({_OUTPUT.pattern})\Z")]
 
 
-# The fields of both records that are read again.
+# The fields that are read back from both records.
 class _Input(TypedDict):
     role: str
     number: int
@@ -72,9 +72,9 @@ class _State(TypedDict):
 
 
 class Folder:
-    """A folder while it is made; see `locked`.
+    """A folder during a run; see `locked`.
 
-    path: the folder; work: temporary files of a run; out: where it writes the files that stay.
+    path: the folder; work: for temporary files of the run; out: for the new output files.
     """
 
     def __init__(self, path: Path):
@@ -88,7 +88,7 @@ class Folder:
     def locked(cls, path: str | os.PathLike[str]) -> Iterator[Folder]:
         """The folder, created if needed, and locked against other processes.
 
-        Raises CgruError if it cannot be made or written, or another process is in it.
+        Raises CgruError if it cannot be made or written, or another process has locked it.
         """
         from filelock import FileLock, Timeout
 
@@ -111,10 +111,10 @@ class Folder:
     def begin(
         self, wanted: Mapping[str, Any], versions: Mapping[str, str], force: bool
     ) -> Literal["complete", "resumed", "new"]:
-        """Prepare to make the request; returns whether it is complete, or a run is resumed.
+        """Prepare to fulfil a request; returns whether it is complete, or a run is resumed.
 
-        force: start over, whatever the folder holds. Raises CgruError, naming the difference, if it
-        holds something else.
+        force: start over, whatever the folder holds. Otherwise raises CgruError, naming the
+        difference, if the folder holds something else.
         """
         manifest = None if force else _record(self.path / FILE, _Manifest)
         if manifest and self._is_complete(manifest, wanted):
@@ -144,7 +144,7 @@ class Folder:
         return "resumed" if resumed else "new"
 
     def _is_complete(self, manifest: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-        """Whether the folder is complete. Raises CgruError if one of its outputs was changed."""
+        """Whether the folder is complete. Raises CgruError if an output file was changed."""
         if difference(manifest["request"], wanted):
             return False
         complete = True
@@ -173,10 +173,10 @@ class Folder:
             )
 
     def step(self, name: str, make: Callable[[], Any], files: list[str]) -> Any:
-        """The result of `make`, called now or, for this step, by the interrupted run.
+        """The result of `make`, called now or by the interrupted run for the same step.
 
-        files: the files it writes, relative to `out`, or to the folder if they begin with `.prep`.
-        A step whose files have changed runs again, and so does every step after it.
+        files: written by `make`, relative to `out`, or to the folder if they begin with `.prep`. A
+        step whose files have changed runs again, and so does every later step.
         """
         steps = self._state["steps"]
         if done := steps.get(name):
@@ -190,7 +190,7 @@ class Folder:
         started = time.monotonic()
         try:
             data = make()
-        except OSError as error:  # for temporary files; other files have their own message
+        except OSError as error:  # for temporary files; other files raise CgruError
             place = error.filename or self.path
             raise CgruError(f"{place}: cannot be written: {reason(error)}") from error
         seconds = round(time.monotonic() - started, 3)
@@ -200,7 +200,7 @@ class Folder:
         return data
 
     def finish(self, lines: Mapping[str, int], more: Mapping[str, Any]) -> None:
-        """Replace the files of the folder by the new ones, the manifest last.
+        """Replace the files of the folder by the new files, the manifest last.
 
         lines: the number of lines of each text among the outputs; more: further fields of the
         manifest.
@@ -232,7 +232,7 @@ class Folder:
         self._remove_work()
 
     def _leave_nothing(self) -> None:
-        """After a failure, remove the folder if it holds nothing to resume from."""
+        """After a failure, remove the folder if there is nothing to resume from."""
         with contextlib.suppress(OSError):
             if self._state and not self._state["steps"]:
                 shutil.rmtree(self.work, ignore_errors=True)
@@ -247,7 +247,7 @@ class Folder:
         write_json(self.work / "state.json", self._state)
 
     def _made(self, name: str) -> Path:
-        """A file of a step: in `out`, or in the folder if the run was killed at its end."""
+        """The path of a step's file: in `out`, or in the folder if a kill came at the end."""
         waiting = self.out / name
         return waiting if waiting.exists() else self.path / name
 
@@ -256,7 +256,7 @@ class Folder:
             shutil.rmtree(self.work)
 
     def _remove_temporary(self) -> None:
-        """Remove the backup names of outputs that `all_or_nothing` leaves after a kill."""
+        """Remove the backups of outputs that `all_or_nothing` leaves after a kill."""
         for path in self.path.iterdir():
             name = re.fullmatch(r"\.(.+)\.[0-9a-f]{12}\.tmp", path.name)
             if name and _OUTPUT.fullmatch(name[1]):
@@ -280,13 +280,13 @@ def _record(path: Path, kind: Any) -> Any:
 
 
 def writes(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -> bool:
-    """Whether a run in this folder might write or remove `path`."""
+    """Whether a run in this folder may write or remove `path`."""
     place = Path(os.path.realpath(path))
     return place.parent == Path(os.path.realpath(folder)) and bool(_OUTPUT.fullmatch(place.name))
 
 
 def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """The differences of a request from an older one, in words; "" if there are none."""
+    """The differences between an old and a new request, in words; "" without differences."""
     parts = []
     for name in sorted({*old["options"], *new["options"]}):
         before, now = old["options"].get(name), new["options"].get(name)

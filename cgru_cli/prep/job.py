@@ -1,4 +1,4 @@
-"""`cgru prep`: from raw parallel text to a folder to train on, and its pipeline as a filter."""
+"""`cgru prep`: prepare a folder for training, or run its pipeline as a filter."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ from .word_counts import WordCounts
 
 ENDINGS = {"source": "src", "target": "trg"}
 _SPECIAL = ("eos", "UNK")
-_LINES = 100  # read together by a filter
+_LINES = 100  # that a filter reads together
 
 
 def run(folder: str | None, options: PrepOptions) -> None:
-    """Make the folder, or filter standard input; raises CgruError, UsageError, OutputClosed."""
+    """Make the folder, or filter standard input. Raises CgruError, UsageError, OutputClosed."""
     if options.apply or options.undo:
         if folder:
             raise UsageError("--apply and --undo are filters: they write no folder")
@@ -73,9 +73,9 @@ def run(folder: str | None, options: PrepOptions) -> None:
 
 
 def _filter(options: PrepOptions) -> None:
-    """`--apply` and `--undo`: standard input to standard output, a line for each line.
+    """`--apply` and `--undo`: filter standard input to standard output, line by line.
 
-    Raises CgruError for a bad folder or input, OutputClosed if the reader has gone.
+    Raises CgruError for a bad folder or input, OutputClosed if the reader is gone.
     """
     pipeline = Preprocessing.read(options.apply or options.undo or "")
     number = 0
@@ -117,11 +117,11 @@ def _versions() -> dict[str, str]:
 
 @dataclass
 class _Job:
-    """The steps of one run; the result of each is kept on disk."""
+    """The steps of one run; the disk keeps the result of each step."""
 
     place: Folder
     wanted: Request
-    counts: dict[str, int]  # lines of each file that is read
+    counts: dict[str, int]  # number of lines of each input file
     workers: ProcessPool
     say: Callable[[str], None]
 
@@ -129,7 +129,7 @@ class _Job:
         self.options, self.settings = self.wanted.options, self.wanted.pipeline
 
     def run(self) -> None:
-        """All steps in order."""
+        """Run all steps in order."""
         place, settings = self.place, self.settings
         files = [f".prep/{name}.{side}" for name in ("words", "sample") for side in ("src", "trg")]
         cleaned = self._step("clean", "cleaning", self._clean, files)
@@ -170,7 +170,7 @@ class _Job:
         return self.place.step(name, announced, files)
 
     def _clean(self) -> dict[str, Any]:
-        # True case and sub-words are not learned yet.
+        # without true case and sub-words, which are not learned yet
         case = "none" if self.settings.case == "true" else self.settings.case
         words = Preprocessing(dataclasses.replace(self.settings, case=case, pieces=False))
         return clean(self.options, _text(words), self.place.work, self.workers, self.say)
@@ -193,7 +193,7 @@ class _Job:
         return ["codes.bpe"] if self.options.joint else ["codes.src.bpe", "codes.trg.bpe"]
 
     def _learn_subwords(self, cases: tuple[CaseModel, ...]) -> list[str]:
-        """One model for both sides, or one each; codes also as a file that subword-nmt reads."""
+        """Learn a model for both sides or for each; writes codes also as files for subword-nmt."""
         if self.options.codes:
             models = [read_codes(path) for path in self.options.codes]
         else:
@@ -272,7 +272,7 @@ class _Job:
     ) -> None:
         """Write a validation or test text, preprocessed and raw.
 
-        With --copy, placeholders stand in both sides and in dev.ref, as in the training text.
+        With --copy, both sides and dev.ref have placeholders, like the training text.
         """
         if self.settings.copy:
             paths = self._masked(name, paths)
@@ -287,7 +287,7 @@ class _Job:
                 file.writelines(line + b"\n" for line in read_lines(path))
 
     def _masked(self, name: str, paths: tuple[str, str]) -> tuple[str, str]:
-        """A text with placeholders for the spans that stand on both sides of a pair."""
+        """A text with placeholders for the spans that occur on both sides of a pair."""
         copying = Copying(self.settings.copy)
         source, target = (self.place.work / f"{name}.masked.{side}" for side in ENDINGS.values())
         with atomic_write(source) as left, atomic_write(target) as right:
@@ -299,5 +299,5 @@ class _Job:
 
 
 def _text(preprocessing: Preprocessing) -> str:
-    """The pipeline as `chunk_work` takes it."""
+    """The pipeline in the form for `chunk_work`."""
     return json.dumps(preprocessing.as_json())

@@ -1,6 +1,6 @@
-"""Filters of sentence pairs: which pairs are left out of the training text, and why.
+"""Filters that remove sentence pairs from the training text.
 
-The checks run in the order of `FILTERS`; a pair counts for the first one that it fails. Each
+The checks run in the order of `FILTERS`; a pair counts for the first check that it fails. Each
 function returns the name of that filter, or None.
 """
 
@@ -10,7 +10,7 @@ from collections import Counter
 
 from ..options.prep import PrepOptions
 
-# Name of each filter, and the pairs that it removes.
+# The name of each filter, and the pairs that it removes.
 FILTERS = {
     "invalid": "with invalid UTF-8",
     "control": "with control characters",
@@ -21,12 +21,12 @@ FILTERS = {
     "ratio": "with lengths that differ too much",
     "duplicates": "seen before",
 }
-# C0 and C1, except the tab, which is a space, and the newline, which ends a line.
+# C0 and C1 without the tab, which is a space, and the newline, which ends a line.
 _CONTROL = frozenset(chr(i) for i in (*range(32), *range(127, 160))) - {"\t", "\n"}
 
 
 def reject_raw(options: PrepOptions, source: str | None, target: str | None) -> str | None:
-    """Check a pair as it was read; None is a line of invalid UTF-8."""
+    """Check a pair as read; None stands for a line of invalid UTF-8."""
     if source is None or target is None:
         return None if options.keep_invalid else "invalid"
     sides = (source.removesuffix("\r"), target.removesuffix("\r"))
@@ -47,7 +47,7 @@ def reject_text(options: PrepOptions, source: str, target: str) -> str | None:
 
 
 def reject_lengths(options: PrepOptions, source: int, target: int) -> str | None:
-    """Check the numbers of words of a pair, before it is split into sub-words."""
+    """Check the numbers of words in a pair, before splitting words into sub-words."""
     if not options.keep_empty and not (source and target):
         return "empty"
     if 0 < options.max_length < max(source, target):
@@ -59,5 +59,5 @@ def reject_lengths(options: PrepOptions, source: int, target: int) -> str | None
 
 
 def summary(removed: Counter[str]) -> str:
-    """The number of removed pairs by filter, in one line."""
+    """The numbers of removed pairs by filter, in one line."""
     return ", ".join(f"{removed[name]:,} {text}" for name, text in FILTERS.items() if removed[name])

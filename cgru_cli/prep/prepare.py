@@ -1,4 +1,4 @@
-"""`prepare`: a folder to train on, made in Python."""
+"""`prepare`: prepare a folder for training, in Python."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from . import job
 
 @takes(PrepOptions)
 def prepare(folder: str | os.PathLike[str], /, **options: Any) -> Path:
-    """Prepare parallel text for training in a folder, as `cgru prep FOLDER` does; returns its path.
+    """Prepare parallel text for training in a folder, like `cgru prep FOLDER`; returns its path.
 
     options: those of `cgru prep`, with "_" for "-" in their names, such as source="train.en",
     target="train.de", dev=["dev.en", "dev.de"] and subwords="bpe". Does nothing if the folder is up
-    to date. Raises CgruError for files that cannot be read, UsageError for invalid arguments.
+    to date. Raises CgruError for unreadable files, UsageError for invalid arguments.
     """
     filters = {"apply", "undo", "side", "words", "vocabulary_only", "compat"}
     with in_python():

@@ -1,11 +1,11 @@
-"""The vocabularies that the tools of Marian, Nematus and DL4MT make from a text, byte for byte.
+"""Make vocabularies byte for byte like the tools of Marian, Nematus and DL4MT.
 
 `marian-vocab` reads standard input and writes YAML to standard output. `build_dictionary.py` of
 Nematus writes `FILE.json` beside each file, that of DL4MT `FILE.pkl`. DL4MT and Nematus on Theano
 ran under Python 2, Nematus on TensorFlow under Python 3. Lines, words, special words, the order of
-words of equal frequency, white space and escapes are those of the programs, quirks included:
+words of equal frequency, white space and escapes are those of the programs, including quirks:
 `build_dictionary.py` counts an empty word for each empty line, and a word `eos` in the text
-replaces the special one.
+replaces the special word.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from ..system.line_writer import LineWriter
 from ..system.lines import lines_of
 from ..system.terminal import tell
 
-# The options that have an effect here.
+# The options that have an effect with --vocabulary-only.
 _OPTIONS = """
     vocabulary_only compat vocabulary_size quiet config interpolate_env_vars relative_paths
 """.split()
-_PYTHON2_SPACES = b" \t\n\r\x0b\x0c"  # the characters that its str.strip() removes
+_PYTHON2_SPACES = b" \t\n\r\x0b\x0c"  # the characters that Python 2's str.strip() removes
 
 
 def run(files: tuple[str, ...], options: PrepOptions) -> None:
-    """Make the vocabularies of `--vocabulary-only`; raises CgruError, UsageError, OutputClosed."""
+    """Make the vocabularies of --vocabulary-only. Raises CgruError, UsageError, OutputClosed."""
     for name, (flag, default) in statements(PrepOptions).items():
         if name not in _OPTIONS and getattr(options, name) != default:
             raise UsageError(f"{flag.name} has no effect with --vocabulary-only")
@@ -69,7 +69,7 @@ def run(files: tuple[str, ...], options: PrepOptions) -> None:
 def marian(lines: Iterable[bytes], limit: int = 0) -> bytes:
     """A vocabulary in YAML: words by falling frequency, then by their bytes.
 
-    limit: the most entries, including the two specials; 0: all.
+    limit: maximum number of entries, including the two special words; 0: all.
     """
     counts: Counter[bytes] = Counter()
     for line in lines:
@@ -83,7 +83,7 @@ def marian(lines: Iterable[bytes], limit: int = 0) -> bytes:
 
 
 def dictionary(lines: Iterable[list[bytes]], specials: tuple[bytes, ...]) -> dict[bytes, int]:
-    """Ids of words by falling frequency; ties in the reverse order of NumPy's old sort."""
+    """Ids of words by falling frequency, with ties in the reverse order of NumPy's old sort."""
     counts: Counter[bytes] = Counter()
     for line in lines:
         counts.update(line)
@@ -115,7 +115,7 @@ def _python2_lines(path: str) -> Iterator[list[bytes]]:
 
 
 def _python3_lines(path: str) -> Iterator[list[bytes]]:
-    """Words of each line as Python 3 splits text; a line ends at \\r, too."""
+    """Split each line into words as Python 3 splits text; \\r also ends a line."""
     for number, line in enumerate(_lines(path), 1):
         try:
             text = line.decode("utf-8")
@@ -135,7 +135,7 @@ def _json(words: Mapping[bytes, int], separator: str) -> bytes:
 def _pickle(words: Mapping[bytes, int]) -> bytes:
     """An OrderedDict as Python 2's cPickle writes it in protocol 0.
 
-    It numbers every object except strings of less than two bytes.
+    cPickle numbers every object except strings of less than two bytes.
     """
     parts = [b"ccollections\nOrderedDict\np1\n((lp2\n"]
     number = 2
@@ -155,7 +155,7 @@ _SPECIALS = {
     "nematus-tf": (b"<EOS>", b"<GO>", b"<UNK>"),
     "dl4mt": (b"eos", b"UNK"),
 }
-# Python 2 leaves a space after the comma that ends a line.
+# Python 2 writes a space after the comma at the end of a line.
 _WRITERS = {
     "nematus": (lambda words: _json(words, ", "), ".json"),
     "nematus-tf": (lambda words: _json(words, ","), ".json"),

@@ -1,4 +1,4 @@
-"""Raw text files, plain or `.gz`: read in chunks of lines, counted, hashed."""
+"""Read raw text files, plain or `.gz`, in chunks of lines; count their lines; hash them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..corpus.number_files import file_digest
 from ..errors import CgruError, reading
 from ..system.lines import byte_lines
 
-LINES, BYTES = 2000, 1 << 20  # of a chunk
+LINES, BYTES = 2000, 1 << 20  # per chunk
 BOM = b"\xef\xbb\xbf"
 Item = TypeVar("Item")
 Pair = tuple[bytes, bytes]
@@ -19,7 +19,7 @@ Numbered = tuple[str, int, list[Item]]  # file, number of the first line, lines 
 
 
 def check(path: str | os.PathLike[str]) -> None:
-    """Raise CgruError if the path is not a regular file that can be read, or not UTF-8."""
+    """Raise CgruError unless the path is a readable regular file, with a name in UTF-8."""
     try:
         os.fspath(path).encode("utf-8")
     except UnicodeEncodeError as error:
@@ -39,19 +39,19 @@ def sha256(path: str | os.PathLike[str]) -> str:
 
 
 def read_lines(path: str | os.PathLike[str]) -> Iterator[bytes]:
-    """The `byte_lines` of a file without their newlines and without a byte order mark."""
+    """The `byte_lines` of a file, without newlines and a byte order mark."""
     for number, line in enumerate(byte_lines(path)):
         line = line.removesuffix(b"\n")
         yield line if number else line.removeprefix(BOM)
 
 
 def count_lines(path: str | os.PathLike[str]) -> int:
-    """Number of lines; the last one may lack its newline."""
+    """The number of lines; the last line may lack its newline."""
     return sum(1 for _ in read_lines(path))
 
 
 def chunks(items: Iterable[Item], size: Callable[[Any], int] = len) -> Iterator[list[Item]]:
-    """Lines (or pairs) in lists of up to 2,000 lines and, unless it is one line, about 1 MiB."""
+    """Lines (or pairs) in lists of up to 2,000 lines and about 1 MiB, or of a longer line."""
     chunk: list[Item] = []
     total = 0
     for item in items:

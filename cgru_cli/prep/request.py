@@ -1,4 +1,4 @@
-"""The request of `cgru prep`, decided from its options: pairs, pipeline, vocabularies."""
+"""The request of `cgru prep`, derived from its options: pairs, pipeline, vocabularies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..options.prep import PrepOptions
 from ..text.pipeline import PipelineSettings
 from . import raw_text
 
-# Options that do not affect the result; files are compared by their content.
+# Options that do not affect the result, and files, which are compared by their content.
 _NOT_OF_THE_RESULT = frozenset(
     "source target dev test codes jobs force quiet apply undo side words vocabulary_only compat "
     "config dump_config interpolate_env_vars relative_paths".split()
@@ -21,11 +21,10 @@ _NOT_OF_THE_RESULT = frozenset(
 
 @dataclass(frozen=True)
 class Request:
-    """A folder to make.
+    """A request for a folder.
 
-    options: with the defaults that depend on other options filled in. sets: name, source and
-    target file of each text to validate or test on. inputs: every file that is read: role, number,
-    path and hash.
+    options: including defaults that depend on other options. sets: name, source and target file of
+    each text to validate or test on. inputs: role, number, path and hash of every input file.
     """
 
     options: PrepOptions
@@ -34,18 +33,18 @@ class Request:
     inputs: list[dict[str, Any]]
 
     def recorded(self) -> dict[str, Any]:
-        """The options and inputs that decide the content, for comparison with later runs."""
+        """The options and inputs that determine the content, to compare with later runs."""
         values = dataclasses.asdict(self.options).items()
         options = {name: value for name, value in values if name not in _NOT_OF_THE_RESULT}
-        options["copy"] = [*self.options.copy]  # as JSON has it
+        options["copy"] = [*self.options.copy]  # a list, as in JSON
         return {"options": options, "inputs": self.inputs}
 
 
 def request(options: PrepOptions) -> Request:
     """The request that the options state.
 
-    Raises UsageError for options that exclude each other or lack what they need, CgruError for
-    files that cannot be read.
+    Raises UsageError for options that exclude each other or need other options, CgruError for
+    unreadable files.
     """
     _check(options)
     options = _with_defaults(options)

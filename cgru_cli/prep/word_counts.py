@@ -1,4 +1,4 @@
-"""Words counted exactly in bounded memory, and the most frequent of them."""
+"""Count words exactly in bounded memory, and find the most frequent words."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Container, Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 
-LARGEST = 1_000_000  # different words held in memory
+LARGEST = 1_000_000  # maximum number of different words in memory
 
 
 class WordCounts:
-    """Counts of words; more than `largest` different ones are sorted on disk and merged."""
+    """Counts of words; more than `largest` different words are sorted on disk and merged."""
 
     def __init__(self, folder: Path, name: str, largest: int = LARGEST):
         self._folder, self._name, self._largest = folder, name, largest
