@@ -52,10 +52,10 @@ def describe(model: Model, given: Sequence[str] = ()) -> dict:
 
 
 def _structure(structure: Structure) -> dict:
-    """A structure's fields as plain values, without those that its type does not use."""
+    """A structure's fields as plain values, except fields that its type does not use."""
     values = json.loads(json.dumps(structure.as_dict()))
     kind = structure.type
-    unused = {  # by the beginnings of their names
+    unused = {  # prefixes of the field names
         _DECODER: not kind.writes_text,
         "source_ encoder": not kind.reads_source,
         "pooling": kind is not Type.CLASSIFIER,

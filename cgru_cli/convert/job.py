@@ -1,4 +1,4 @@
-"""The job of `cgru convert`: describe a model, or write it in another program's format."""
+"""`cgru convert`: describe a model, or write it in another program's format."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .web import check_folder, write_site
 def run(model: str, output: str | None, options: ConvertOptions) -> None:
     """Describe or convert a model.
 
-    Raises CgruError for bad input and UsageError for an invalid command line.
+    Raises CgruError for bad input, and UsageError for an invalid command line.
     """
     if options.info:
         if output is not None:
@@ -44,7 +44,7 @@ def run(model: str, output: str | None, options: ConvertOptions) -> None:
     if output is None:
         raise UsageError("name the file to write, OUT, or add --info")
     to = options.to or _by_name(output)
-    _check(output, to, options)  # before a large model is read
+    _check(output, to, options)  # before reading a large model
     source = read(model)
     if options.average:
         source = average([source, *(read(other) for other in options.average)])
@@ -106,14 +106,14 @@ def write_model(
 ) -> Path:
     """Write a model in any program's format, with configuration and vocabularies beside it.
 
-    to: the format, as in `cgru convert --to`; by default from the path's ending (.npz, .h5, .onnx).
+    to: the format, as in `cgru convert --to`; by default from the path's suffix (.npz, .h5, .onnx).
     vocabularies: files, source (one per factor) then target; by default those of the model.
     force: overwrite files. precision: of an ONNX file, float32 or int8. one_file: store the
-    vocabularies and the preprocessing inside an ONNX file. Returns the path; for a checkpoint the
+    vocabularies and the preprocessing inside an ONNX file. Returns the path; for a checkpoint, the
     prefix of its files.
 
-    Raises CgruError if the format cannot hold the model, naming each feature, and if a file
-    exists and force is not given; UsageError if the path does not fit the format.
+    Raises CgruError if the format cannot hold the model, naming each feature, and if a file exists
+    without force; UsageError if the path does not fit the format.
     """
     to = to or _by_name(os.fspath(path))
     target = output_path(Path(path), to)
@@ -134,7 +134,7 @@ def write_model(
 
 
 def _graph(model: Model, precision: str) -> Callable[[dict], bytes]:
-    """The content of an ONNX file, given the description of the model."""
+    """A function from the model's description to the content of an ONNX file."""
     tensorflow_start.import_tensorflow()
     from ..network.onnx_export import exported
 
@@ -153,7 +153,7 @@ def _by_name(output: str) -> str:
 
 
 def average(models: Sequence[Model]) -> Model:
-    """The mean of several models' arrays, computed in float64 and rounded to float32 once.
+    """The mean of several models' arrays, computed in float64 and rounded once to float32.
 
     Raises CgruError if their structures differ, naming the difference.
     """
@@ -172,7 +172,7 @@ def average(models: Sequence[Model]) -> Model:
 
 
 def rounded(model: Model, store: str) -> Model:
-    """The model with its weights rounded to a type, in which cgru's own formats then store them.
+    """The model with weights rounded to a data type, in which cgru's own formats store them.
 
     Raises CgruError, naming the array, if a weight is too large for the type.
     """
@@ -196,14 +196,14 @@ def _different(one: Structure, other: Structure) -> str:
 
 
 def verify(written: Model, read_back: Model) -> None:
-    """Read a model back from a file and compare it bit by bit.
+    """Compare a model that was read back from its file, bit by bit, with the original.
 
-    Raises CgruError naming the first difference.
+    Raises CgruError, naming the first difference.
     """
     if difference := _different(written.structure, read_back.structure):
         raise CgruError(f"{read_back.path}: differs from {written.path}: {difference}")
     for name, array in written.arrays.items():
         other = read_back.arrays[name]
-        same = array.astype(other.dtype)  # float16 is read as float32, exactly
+        same = array.astype(other.dtype)  # reading float16 as float32 is exact
         if array.shape != other.shape or same.tobytes() != other.tobytes():
             raise CgruError(f"{read_back.path}: differs from {written.path} in array {name}")

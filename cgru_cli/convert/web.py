@@ -1,7 +1,7 @@
 """A folder that translates in a browser, for `cgru convert --to web`.
 
-It holds the server's page with a `translator.js` of its own, the model as ONNX, its vocabularies as
-JSON, and ONNX Runtime compiled to WebAssembly, from the npm package onnxruntime-web.
+It has the server's page with its own `translator.js`, the model as ONNX, its vocabularies as JSON,
+and ONNX Runtime compiled to WebAssembly, from the npm package onnxruntime-web.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ def write_site(
     *,
     force: bool,
 ) -> None:
-    """Write the folder, all of its files or none. force: overwrite files.
+    """Write all files of the folder or none. force: overwrite files.
 
-    graph: gives the model as ONNX, with a description. runtime_files: a folder with the files of
-    onnxruntime-web, which npm downloads otherwise. Raises CgruError for a model that the page
-    cannot run, naming the reason, and for files that cannot be read or written.
+    graph: makes an ONNX file of the model, given its description. runtime_files: a folder with the
+    files of onnxruntime-web; by default npm downloads them. Raises CgruError for a model that the
+    page cannot run, naming the reason, and for files that cannot be read or written.
     """
     check_folder(folder, force=force)
     description = _description(loaded)
@@ -111,7 +111,7 @@ def _library(folder: str | None) -> dict[str, bytes]:
 
 
 def _with_policy(page: bytes) -> bytes:
-    """The page with a policy: it loads nothing from elsewhere."""
+    """The page with a policy that allows no content from elsewhere."""
     meta = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
     return page.replace(b'<meta name="viewport"', meta.encode() + b'<meta name="viewport"')
 
@@ -120,7 +120,7 @@ def _with_policy(page: bytes) -> bytes:
 
 
 def _description(loaded: LoadedModel) -> dict[str, Any]:
-    """How the page reads text, searches and writes text."""
+    """The settings for the page to read text, search and write text."""
     path, s, languages = loaded.model.path, loaded.model.structure, loaded.languages
     if not (loaded.writes_text and loaded.reads_words):
         raise CgruError(f"{path}: type {s.type}; the page translates text")
@@ -166,7 +166,7 @@ def _description(loaded: LoadedModel) -> dict[str, Any]:
 
 
 def _check_steps(path: str, preprocessing: Preprocessing) -> None:
-    """Raises CgruError for a step that only `cgru translate` has."""
+    """Raises CgruError for a preprocessing step that only `cgru translate` supports."""
     settings = preprocessing.settings
     steps = {
         "Moses' tokeniser": settings.tokenize,
@@ -205,10 +205,10 @@ def _vocabulary(vocabulary: Vocabulary) -> dict[str, Any]:
 
 
 def _pieces(proto: bytes) -> dict[str, Any]:
-    """A SentencePiece model; its fields are those of sentencepiece_model.proto."""
+    """A SentencePiece model, with the fields of sentencepiece_model.proto."""
     from sentencepiece import sentencepiece_model_pb2
 
-    messages: Any = sentencepiece_model_pb2  # its classes are made when it is imported
+    messages: Any = sentencepiece_model_pb2  # the import creates its classes
     model = messages.ModelProto.FromString(proto)
     spec, normalizer = model.trainer_spec, model.normalizer_spec
     kind = messages.TrainerSpec.ModelType.Name(spec.model_type).lower()
@@ -217,7 +217,7 @@ def _pieces(proto: bytes) -> dict[str, Any]:
     return {
         "kind": kind,
         "pieces": [piece.piece for piece in model.pieces],
-        # the fewest digits of the same float32
+        # the fewest digits that identify the float32
         "scores": [float(str(np.float32(piece.score))) for piece in model.pieces],
         "kinds": [piece.type for piece in model.pieces],
         "spaces": {
