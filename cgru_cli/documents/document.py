@@ -1,4 +1,4 @@
-"""The interface of all formats: segments out, translations in."""
+"""The interface of all formats: it returns segments, and takes translations."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -8,9 +8,9 @@ from ..errors import CgruError
 
 
 class Document(ABC):
-    """A document; `segments` are its texts, a line each.
+    """A document; `segments` are its texts, one line each.
 
-    form: how marks are written in segments (see `text.markup`): html, markdown, or None for none.
+    form: the form of marks in segments (see `text.markup`): html, markdown, or None for no marks.
     """
 
     form: ClassVar[str | None] = "html"
@@ -23,12 +23,12 @@ class Document(ABC):
     def written(self, translations: Sequence[str]) -> bytes:
         """The document with a translation instead of each segment.
 
-        A segment that is its own translation stays as it is.
+        Segments with identical translations are unchanged.
         """
 
 
 class TextDocument(Document):
-    """A document whose segments are replaced in its text; all other bytes stay the same."""
+    """A document in which only the segments of the text are replaced, and no other bytes."""
 
     def __init__(self, content: bytes):
         """Raises CgruError if the content is not UTF-8."""
@@ -37,9 +37,9 @@ class TextDocument(Document):
         self._spans: list[tuple[int, int]] = []
 
     def add(self, start: int, end: int, shown: str | None = None) -> None:
-        """Make a segment of the text from start to end, or of `shown` in its place.
+        """Make a segment of the text from start to end, or of `shown` instead.
 
-        Texts without letters stay as they are.
+        Texts without letters are not translated.
         """
         shown = " ".join((shown or self.text[start:end]).split())
         if translatable(shown):
@@ -47,7 +47,7 @@ class TextDocument(Document):
             self._spans.append((start, end))
 
     def fitted(self, translation: str, _segment: str) -> str:
-        """A translation in the form that the text needs."""
+        """A translation, adapted to the text's format."""
         return translation
 
     def written(self, translations: Sequence[str]) -> bytes:

@@ -1,4 +1,4 @@
-"""Gettext's catalogues (.po), read and written by polib: messages without a translation."""
+"""Gettext's catalogues (.po), read and written by polib; segments are untranslated messages."""
 
 import codecs
 import re
@@ -17,7 +17,7 @@ _CHARSET = re.compile(rb"Content-Type:[^\n]*charset=([\w.-]+)", re.IGNORECASE)
 
 
 class Catalogue(Document):
-    """Messages; those that are translated, or obsolete, are kept."""
+    """A catalogue of messages; translated and obsolete messages are unchanged."""
 
     media_type = "text/x-gettext-translation"
 
@@ -27,7 +27,7 @@ class Catalogue(Document):
         self._encoding = "utf-8"
         if stated and stated[1] != b"CHARSET":  # a template
             self._encoding = codecs.lookup(stated[1].decode()).name
-        # a text that is the name of a file would make polib open that file
+        # "\n" because polib would open a file whose name is the text
         text = "\n" + decoded(content, self._encoding)
         self._file = installed("polib", "documents").pofile(text, encoding=self._encoding)
         self._places: list[tuple[Any, int | None, MarkedText]] = []  # None: not a plural

@@ -1,4 +1,4 @@
-"""HTML (.html): the text between two tags of blocks is a segment, with its inline tags."""
+"""HTML (.html): each text between two block tags is a segment, with its inline tags."""
 
 import re
 from html.parser import HTMLParser
@@ -15,7 +15,7 @@ _KEPT = frozenset("script style pre textarea svg math template noscript".split()
 
 
 class Html(TextDocument):
-    """A page or a part of one; scripts, styles and preformatted text are kept."""
+    """A page or a part of a page; scripts, styles and preformatted text are unchanged."""
 
     media_type = "text/html; charset=utf-8"
 
@@ -43,21 +43,21 @@ class Html(TextDocument):
 
 
 class _Part:
-    """A text, an entity, an inline tag (kind is its name), a point, or the tag of a block."""
+    """A text, an entity, an inline tag (kind is its name), a point, or a block tag."""
 
     def __init__(self, start: int, kind: str, *, closes: bool = False):
         self.start, self.end, self.kind, self.closes = start, start, kind, closes
 
 
 class _Parts(HTMLParser):
-    """The parts of a page with their places; a block ends it."""
+    """The parts of a page with their places, ending with a block tag."""
 
     def __init__(self, text: str):
         super().__init__(convert_charrefs=False)
         self.found: list[_Part] = []
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
-        self._kept, self._depth = "", 0  # an element that is not translated, and those inside
-        # HTMLParser takes quadratic time for tags and comments that are never closed
+        self._kept, self._depth = "", 0  # an untranslated element, and its nesting depth
+        # HTMLParser takes quadratic time for unclosed tags and comments
         whole = text[: text.rfind(">") + 1]
         comment = whole.find("<!--", whole.rfind("-->") + 1)
         self.feed(whole[:comment] if comment >= 0 else whole)
@@ -104,7 +104,7 @@ class _Parts(HTMLParser):
 
 
 def _unpaired(parts: list[_Part]) -> set[_Part]:
-    """The inline tags that are opened or closed outside these parts of the page."""
+    """The inline tags whose opening or closing tag is outside these parts of the page."""
     names = ["" if one.kind in ("text", "point", *VOID) else one.kind for one in parts]
     opening = pairs((name, not one.closes) for name, one in zip(names, parts, strict=True))
     paired = {*opening, *opening.values()}

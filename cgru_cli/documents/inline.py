@@ -1,7 +1,7 @@
 """Marks inside a segment, such as tags and placeholders, as numbered HTML tags.
 
 `<x1>...</x1>` stands for an opening and a closing mark, `<x2/>` for a mark without text, and
-`<code>...</code>` for text that is copied. So `text.markup` places all marks in the translation.
+`<code>...</code>` for text to copy. `text.markup` can then place all marks in the translation.
 """
 
 import html
@@ -15,7 +15,7 @@ PLACEHOLDER = (
     r"|\$?\{[^{}\s]*\})"
 )  # of C, Python and others
 _TAG = re.compile(r"<(?P<slash>/?)x(?P<number>\d+)(?P<point>/?)>|</?code>")
-_CONTROLS = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f]")  # XML has none
+_CONTROLS = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f]")  # not allowed in XML
 
 
 class Token(NamedTuple):
@@ -50,10 +50,10 @@ def _unescaped(text: str) -> str:
 
 
 class MarkedText:
-    """A text whose marks a regular expression finds; `segment` has tags in their place.
+    """A text whose marks a regular expression finds; `segment` has tags instead of the marks.
 
-    The expression has the groups `name` and `slash` for tags, `copied` for text to copy; every
-    other match is a mark without text. Spaces around the text are kept.
+    The expression has the groups `name` and `slash` for tags, and `copied` for text to copy; every
+    other match is a mark without text. Translations keep the spaces around the text.
     """
 
     def __init__(self, text: str, marks: re.Pattern[str], *, xml: bool = False):
@@ -90,7 +90,7 @@ class MarkedText:
         return text if self._xml else escaped(text)
 
     def restored(self, translation: str) -> str:
-        """A translation of the segment with the marks of the text."""
+        """Restore the marks of the text in a translation of the segment."""
         parts = [self._around[0]]
         for token in tokens(translation):
             if token.kind == "text":
@@ -101,7 +101,7 @@ class MarkedText:
 
 
 def pairs(tags: Iterable[tuple[str, bool]]) -> dict[int, int]:
-    """Matching tags: from the place of each closing tag to that of its opening tag.
+    """Match tags: from the place of each closing tag to the place of its opening tag.
 
     tags: names ("" for other marks), and whether they open.
     """

@@ -1,6 +1,6 @@
-"""Markdown (.md): paragraphs, headings, list items and cells of tables, found by markdown-it-py.
+"""Markdown (.md): paragraphs, headings, list items and table cells, found by markdown-it-py.
 
-Front matter, code blocks, HTML blocks and definitions of links stay as they are.
+Front matter, code blocks, HTML blocks and link definitions are unchanged.
 """
 
 import re
@@ -16,7 +16,7 @@ _BLOCK = re.compile(r"#{1,6}\s|>|[-+*]\s|\d+[.)]\s|```|~~~|\||---|===")  # would
 
 
 class Markdown(TextDocument):
-    """A file in CommonMark, with tables. Wrapped lines become one line."""
+    """A file in CommonMark with tables. Wrapped lines become one line."""
 
     form = "markdown"
     media_type = "text/markdown; charset=utf-8"
@@ -38,9 +38,9 @@ class Markdown(TextDocument):
                     place = span[1]
 
     def _found(self, content: str, starts: list[int], place: int) -> Iterator[tuple[int, int, str]]:
-        """The parts of a block between hard line breaks, none if its lines are not found.
+        """The parts of a block between hard line breaks, no parts if its lines are not found.
 
-        starts: where its lines and the line after them begin in the text; place: where the search
+        starts: where the block's lines and the next line begin in the text; place: where the search
         begins.
         """
         first, parts = -1, list[str]()

@@ -6,7 +6,7 @@ from .document import TextDocument
 
 
 class PlainText(TextDocument):
-    """Lines of text, whose ends and indentation are kept."""
+    """Lines of text; their ends and indentation are unchanged."""
 
     form = None
 

@@ -13,7 +13,7 @@ _MARKS = re.compile(
 
 
 class Subtitles(Document):
-    """Subtitles with their numbers and times; line breaks are marks."""
+    """Subtitles with numbers and times; line breaks are marks."""
 
     media_type = "application/x-subrip; charset=utf-8"
 

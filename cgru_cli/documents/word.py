@@ -1,7 +1,7 @@
-"""Word's documents (.docx): paragraphs of the text, tables, notes, headers, footers and boxes.
+"""Word documents (.docx): paragraphs in text, tables, notes, headers, footers and boxes.
 
-Word splits words over runs. Runs of the same format are one text here; a run whose format differs
-from most of its paragraph is marked, and so is everything between the words.
+Word splits words into runs. Here, runs of the same format are one text; marks stand for runs whose
+format differs from most of their paragraph, and for other elements between words.
 """
 
 import io
@@ -18,7 +18,7 @@ from .inline import escaped, tokens
 from .xml import etree, parsed, serialised
 
 LARGEST = 100 << 20  # bytes of the unpacked files
-RATIO = 100  # of the unpacked files and the document
+RATIO = 100  # maximum ratio of unpacked files to the document
 _PARTS = re.compile(r"word/(?:document|header\d*|footer\d*|footnotes|endnotes)\.xml")
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
@@ -27,12 +27,12 @@ _DROPPED = (f"{_W}proofErr", f"{_W}lastRenderedPageBreak", f"{_W}softHyphen")
 
 
 class Word(Document):
-    """A document; paragraphs whose translation differs are written anew."""
+    """A document; only paragraphs with a different translation are rewritten."""
 
     media_type = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
     def __init__(self, content: bytes):
-        """Raises CgruError for a file with macros, and one that is too large when unpacked."""
+        """Raises CgruError for a file with macros, and for a file that is too large unpacked."""
         super().__init__()
         self._archive = zipfile.ZipFile(io.BytesIO(content))
         files = self._archive.infolist()
@@ -73,8 +73,8 @@ class _Piece(NamedTuple):
 
     text: str | None
     format: Any = None  # w:rPr of a run
-    around: Any = None  # a hyperlink, for example
-    elements: Sequence[Any] = ()  # elements of a run, where it has one, else of the paragraph
+    around: Any = None  # the enclosing element, such as a hyperlink
+    elements: Sequence[Any] = ()  # of the run if there is one, otherwise of the paragraph
     in_run: bool = False
 
     @property
@@ -115,7 +115,7 @@ class _Paragraph:
         self.segment = "".join(shown)
 
     def write(self, translation: str) -> None:
-        """Replace the runs by those of a translation."""
+        """Replace the runs by runs for a translation."""
         paragraph = self._element
         for child in list(paragraph):
             if child.tag != f"{_W}pPr":
@@ -141,7 +141,7 @@ class _Paragraph:
 
 
 def _within(around: Any, parent: Any) -> Any:
-    """A new hyperlink, for example, in the parent; None: the parent."""
+    """A new element like `around`, such as a hyperlink, in the parent; None: the parent itself."""
     if around is None:
         return parent
     return etree().SubElement(parent, around.tag, around.attrib)
@@ -158,7 +158,7 @@ def _run(style: Any, elements: Sequence[Any]) -> Any:
 def _pieces(parent: Any, around: Any) -> Iterator[_Piece]:
     """The texts of a paragraph or hyperlink, and the elements between them.
 
-    A field, whose result the program computes, is one piece.
+    A field, whose result Word computes, is one piece.
     """
     field: list[Any] = []
     depth = 0

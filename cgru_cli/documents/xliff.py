@@ -1,4 +1,4 @@
-"""XLIFF 1.2 and 2 (.xlf, .xliff): units without a translation."""
+"""XLIFF 1.2 and 2 (.xlf, .xliff): segments are units without a translation."""
 
 import re
 from collections.abc import Sequence
@@ -69,7 +69,7 @@ def _inner(element: Any) -> str:
 
 
 def _is_open(unit: Any) -> bool:
-    """Whether a unit waits for a translation."""
+    """Whether a unit still needs a translation."""
     if any(one.get("translate") == "no" for one in (unit, *unit.iterancestors())):
         return False
     target = unit.find("{*}target")

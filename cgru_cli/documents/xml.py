@@ -1,4 +1,4 @@
-"""XML of documents, parsed without entities and without the network."""
+"""Parse XML of documents without entities and network access."""
 
 from typing import Any
 
@@ -14,12 +14,12 @@ def etree() -> Any:
 
 
 def parsed(content: bytes) -> Any:
-    """The tree of a file. Raises CgruError for one that declares entities."""
+    """The tree of a file. Raises CgruError if the file declares entities."""
     parser = etree().XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     try:
         root = etree().fromstring(content, parser)
     except etree().XMLSyntaxError as error:
-        if "entity amplification" in str(error):  # libxml2's own limit comes before ours
+        if "entity amplification" in str(error):  # libxml2's own limit applies before this check
             raise CgruError(_ENTITIES) from None
         raise
     declared = root.getroottree().docinfo.internalDTD
@@ -29,7 +29,7 @@ def parsed(content: bytes) -> Any:
 
 
 def serialised(tree: Any) -> bytes:
-    """The file of a tree, in its encoding."""
+    """The content of a file for a tree, in its encoding."""
     info = tree.docinfo
     return etree().tostring(
         tree,
