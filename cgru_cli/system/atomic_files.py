@@ -1,4 +1,4 @@
-"""Files that are written completely or not at all."""
+"""Write files completely or not at all."""
 
 import contextlib
 import contextvars
@@ -13,17 +13,17 @@ from typing import BinaryIO, NamedTuple
 
 from ..errors import CgruError, writing
 
-INCOMPLETE = ".incomplete"  # suffix of a mark: files that belong together are being replaced
+INCOMPLETE = ".incomplete"  # suffix of the mark that a group of files is being replaced
 
 
 class _Change(NamedTuple):
-    """A file to replace by a temporary one, or (None) to remove."""
+    """A file to replace by a temporary file, or (None) to remove."""
 
     temporary: Path | None
     target: Path
 
 
-# The changes of `all_or_nothing`, in their order.
+# The changes of `all_or_nothing`, in order.
 _pending: contextvars.ContextVar[list[_Change] | None] = contextvars.ContextVar(
     "pending", default=None
 )
@@ -33,15 +33,15 @@ _pending: contextvars.ContextVar[list[_Change] | None] = contextvars.ContextVar(
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Yield a binary file that replaces `path` when the block ends without an error.
 
-    Readers see the old file or the new one, never a part, even after a crash. Raises CgruError if
-    the file cannot be written (no such folder, no permission, disk full).
+    Readers see the old or the new file, never a partial file, even after a crash. Raises CgruError
+    if the file cannot be written (no such folder, no permission, disk full).
     """
-    # A symbolic link remains: the file it points to is replaced.
+    # A symbolic link remains, and its target is replaced.
     target = Path(os.path.realpath(path))
     temporary = _beside(target)
     with writing(path):
         try:
-            # Not tempfile: it ignores the umask and lets only the owner read its files.
+            # Not tempfile, which ignores the umask and lets only the owner read its files.
             with open(temporary, "xb") as file:
                 yield file
                 file.flush()
@@ -53,7 +53,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def put(temporary: Path, target: Path) -> None:
-    """Replace a file by a complete one: now, or together with others in `all_or_nothing`.
+    """Replace a file by a complete file: now, or together with others in `all_or_nothing`.
 
     Raises OSError if that fails.
     """
@@ -80,12 +80,13 @@ def remove(path: Path) -> None:
 
 @contextlib.contextmanager
 def all_or_nothing(whole: Path, *, keep_same: bool = False) -> Iterator[None]:
-    """Files that are written or removed in the block change together when it ends without an error.
+    """Change files together: all writes and removals apply when the block ends without an error.
 
-    After an error, all files are as before, and temporary files are gone. whole: the main file,
-    which must change last; nobody reads the others without it. While several files are replaced, a
-    mark exists beside it. If the process is killed, the mark remains, and `check_whole` refuses the
-    mixture. keep_same: keep a file, with its modification time, if its content does not change.
+    After an error, all files are as before, and temporary files are removed. whole: the main file,
+    which must change last; nobody reads the other files without it. While several files are being
+    replaced, a mark exists beside the main file. If the process is killed, the mark remains, and
+    `check_whole` rejects the mixture. keep_same: keep a file, with its modification time, if its
+    content does not change.
     """
     pending: list[_Change] = []
     token = _pending.set(pending)
@@ -97,7 +98,7 @@ def all_or_nothing(whole: Path, *, keep_same: bool = False) -> Iterator[None]:
     finally:
         if _pending.get() is pending:
             _pending.reset(token)
-        for change in pending:  # files that replaced nothing
+        for change in pending:  # remaining temporary files
             if change.temporary is not None:
                 _unlink(change.temporary)
 
@@ -113,12 +114,12 @@ def check_whole(whole: Path) -> None:
 
 
 def mark_of(whole: Path) -> Path:
-    """The file that exists while only some of the files are replaced, also after a kill."""
+    """The mark that only some of the files are replaced, which remains after a kill."""
     return whole.with_name(whole.name + INCOMPLETE)
 
 
 def _change(pending: list[_Change], mark: Path) -> None:
-    """Make the changes in turn; if one fails, undo the others."""
+    """Make the changes in turn; if one fails, undo the earlier changes."""
     before: dict[Path, Path | None] = {}  # links to the old files; None: no file
     done: list[Path] = []
     marked = False
@@ -128,14 +129,14 @@ def _change(pending: list[_Change], mark: Path) -> None:
                 before[change.target] = _kept(change.target)
         altered = islice(filter(_differs, pending), 2)
         if pending and pending[-1].target.exists() and len(list(altered)) == 2:
-            # a kill could leave files that do not belong together
-            marked = not os.path.lexists(mark)  # an older one stays, if this fails too
+            # in case a kill leaves files that do not belong together
+            marked = not os.path.lexists(mark)  # keep an older mark if this fails too
             with writing(mark):
                 with open(mark, "ab") as file:
                     os.fsync(file.fileno())
                 _sync_folder(mark.parent)
         for change in pending:
-            done.append(change.target)  # first, as a signal may follow the change
+            done.append(change.target)  # first, because a signal may follow the change
             with writing(change.target):
                 if change.temporary is None:
                     os.unlink(change.target)
@@ -167,7 +168,7 @@ def _differs(change: _Change) -> bool:
 
 
 def _undone(done: list[Path], before: Mapping[Path, Path | None]) -> bool:
-    """Restore the files that were changed; returns whether all are as before."""
+    """Restore the changed files; returns whether all files are as before."""
     undone = True
     for target in reversed(done):
         old = before[target]
@@ -198,7 +199,7 @@ def _kept(path: Path) -> Path | None:
 
 
 def _beside(path: Path) -> Path:
-    """A new hidden name in the same folder; its suffix marks what a killed process left."""
+    """A new hidden name in the same folder, whose suffix identifies files of killed processes."""
     return path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.tmp")
 
 
@@ -208,7 +209,7 @@ def _unlink(path: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make new names durable, if the file system can."""
+    """Make new names durable, if the file system supports it."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

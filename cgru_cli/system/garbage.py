@@ -1,4 +1,4 @@
-"""Python's garbage collected by one thread of a program, when that thread chooses."""
+"""Let one thread of a program choose when to collect Python's garbage."""
 
 import contextlib
 import gc
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def collected_by_hand() -> Iterator[None]:
-    """Inside the block, Python's garbage is collected by `collect_due` alone."""
+    """Inside the block, only `collect_due` collects Python's garbage."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -18,10 +18,10 @@ def collected_by_hand() -> Iterator[None]:
 
 
 def keep_all() -> None:
-    """Collect garbage, and never search the objects that are left again: they stay in use.
+    """Collect garbage, and exclude the remaining objects from later collections.
 
-    A collection takes as long as there are objects to search. Does nothing if Python collects by
-    itself.
+    The time of a collection grows with the number of objects to search. Does nothing if Python
+    collects by itself.
     """
     if not gc.isenabled():
         gc.collect()

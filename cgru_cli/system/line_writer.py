@@ -1,4 +1,4 @@
-"""Writes text lines to pipes and files, for a filter that may run for days."""
+"""Write text lines to pipes and files, for a filter that may run for days."""
 
 import contextlib
 import os
@@ -11,16 +11,16 @@ from .lines import Source, path_of, status_of
 
 
 class LineWriter:
-    """UTF-8 lines to stdout ("-" or None) or to a file, gzip-compressed if it is named `.gz`.
+    """Writes UTF-8 lines to stdout ("-" or None) or to a file, compressed if it is named `.gz`.
 
-    Nothing is buffered: each `write` reaches the file. It has its final name from the start and
-    holds whole lines, so that others can read it while it grows, and a killed run leaves its
-    finished lines. (A killed run's `.gz` lacks its end: zcat shows all lines, then complains.)
-    Raises CgruError if it cannot be written, OutputClosed if its reader has gone.
+    Each `write` reaches the file, without buffering. The file has its final name from the start and
+    contains only complete lines, so that others can read it while it grows, and a killed run leaves
+    its finished lines. (A killed run's `.gz` lacks its end: zcat shows all lines, then an error.)
+    Raises CgruError if it cannot be written, OutputClosed if its reader is gone.
     """
 
     def __init__(self, output: Source = None, *, append: bool = False):
-        """append: keep the file's content, and write after it."""
+        """append: write after the file's present content."""
         path = path_of(output)
         self._owned = path is not None
         self._gzip = None
@@ -37,11 +37,11 @@ class LineWriter:
             self._gzip = zlib.compressobj(wbits=31)  # 31: with a gzip header
 
     def write(self, text: str) -> None:
-        """Write whole lines, each with its newline; lone surrogates, which UTF-8 lacks, as "?"."""
+        """Write complete lines, each with its newline; lone surrogates become "?"."""
         self.write_bytes(text.encode("utf-8", errors="replace"))
 
     def write_bytes(self, data: bytes) -> None:
-        """Write bytes as they are, UTF-8 or not."""
+        """Write bytes unchanged, whether UTF-8 or not."""
         if data and self._gzip is not None:
             data = self._gzip.compress(data) + self._gzip.flush(zlib.Z_SYNC_FLUSH)
         self._write(data)
@@ -56,7 +56,7 @@ class LineWriter:
                     except BlockingIOError:
                         select.select([], [self._fd], [])
             except BrokenPipeError as error:
-                if self._fd == 1:  # else Python complains when it flushes stdout at its end
+                if self._fd == 1:  # otherwise Python reports an error when flushing stdout at exit
                     null = os.open(os.devnull, os.O_WRONLY)
                     os.dup2(null, 1)
                     os.close(null)
@@ -72,7 +72,7 @@ class LineWriter:
             os.ftruncate(self._fd, os.lseek(self._fd, 0, os.SEEK_CUR) - size)
 
     def close(self, failed: bool = False) -> None:
-        """Finish the file; `failed`: do not raise, because another error will be reported."""
+        """Finish the file; failed: raise nothing, because another error will be reported."""
         if not self._owned:
             return
         self._owned = False

@@ -1,8 +1,8 @@
-"""Reads text lines from pipes and files, for a filter that may run for days.
+"""Read text lines from pipes and files, for a filter that may run for days.
 
-A line ends at b"\\n" and nowhere else, and a token at an ASCII space and nowhere else, so that
-line i of the output belongs to line i of the input, whatever characters it holds. Reading goes
-through file descriptors; Python's buffer of standard input is not used.
+Only b"\\n" ends a line, and only an ASCII space ends a token, so that line i of the output belongs
+to line i of the input, whatever characters it contains. Reading uses file descriptors, not Python's
+buffer of standard input.
 """
 
 import functools
@@ -21,25 +21,25 @@ from ..errors import CgruError, UsageError, reading, warn
 from .number_rows import SUFFIX, count_rows, lines_of_rows
 from .terminal import tell
 
-LONGEST_LINE = 1 << 26  # bytes; a device without line ends would fill the memory
+LONGEST_LINE = 1 << 26  # bytes; a device without line breaks would fill the memory
 CHUNK = 1 << 16  # bytes per read: the capacity of a pipe
-LONG = 1 << 18  # characters of a line beyond which its memory matters
+LONG = 1 << 18  # number of characters from which a line's memory matters
 GRACE = 0.01  # seconds that a window waits for more lines after its first line
 
 Source = str | os.PathLike[str] | None  # a path; "-" or None is stdin or stdout
 
 
 def tokens(line: str) -> list[str]:
-    """The tokens of a line, between ASCII spaces (never tabs, \\r, U+00A0).
+    """The tokens of a line, between ASCII spaces (not tabs, \\r, U+00A0).
 
-    Equal tokens of a long line are one object, which saves up to 95 % of the memory.
+    Equal tokens of a long line share one object, which saves up to 95 % of the memory.
     """
     if len(line) <= LONG:
         return [token for token in line.split(" ") if token]
     known: dict[str, str] = {}
     found: list[str] = []
     start = 0
-    while start < len(line):  # in parts, which bound the memory
+    while start < len(line):  # in parts, to bound the memory
         end = line.find(" ", start + LONG)
         end = len(line) if end < 0 else end
         found += [known.setdefault(token, token) for token in line[start:end].split(" ") if token]
@@ -58,7 +58,7 @@ def _name(source: Source) -> str:
 
 
 def status_of(source: Source, standard: int) -> os.stat_result | None:
-    """Status of a path or of stdin (0) or stdout (1); None if missing, or closed from the start."""
+    """The status of a path or of stdin (0) or stdout (1); None if missing or initially closed."""
     path = path_of(source)
     if path is None and (sys.__stdin__, sys.__stdout__)[standard] is None:
         return None
@@ -74,7 +74,7 @@ def _is_regular(source: Source) -> bool:
 
 
 def _check_readable(source: Source) -> None:
-    """Raise CgruError for an input that cannot be opened later; does not wait at a FIFO."""
+    """Raise CgruError for an input that cannot be opened later; does not block on a FIFO."""
     path = path_of(source)
     if path is None:
         if status_of(None, 0) is None:  # descriptor 0 may now belong to another file
@@ -87,7 +87,7 @@ def _check_readable(source: Source) -> None:
     if not os.access(path, os.R_OK):
         raise CgruError(f"{source}: cannot be read: permission denied")
     if stat.S_ISREG(status.st_mode) and not status.st_size and str(source).endswith(".gz"):
-        # Python's gzip takes it for an empty text.
+        # Python's gzip would read it as an empty text.
         raise CgruError(f"{source}: empty, so not a gzip file; make it again")
 
 
@@ -109,22 +109,22 @@ class _Input:
             self._rows = lines_of_rows(self.name)
 
     def read(self, timeout: float | None) -> bytes | None:
-        """Some bytes; b"" at the end; None if none arrive within timeout seconds.
+        """Some bytes; b"" at the end; None if no bytes arrive within timeout seconds.
 
-        Timeout None waits as long as it takes (and may still return None: then ask again).
+        Without timeout, waits as long as necessary (and may still return None; then call again).
         """
         with reading(self.name):
             try:
                 if self._rows is not None:
                     return next(self._rows, b"")
                 if self._gzip is not None:
-                    # Bytes in a pipe may not suffice for one decompressed byte: never try there.
+                    # The bytes in a pipe may not suffice for one decompressed byte.
                     blocks = timeout is not None and not self._regular
                     return None if blocks else self._gzip.read1(CHUNK)
                 if not self._regular and not select.select([self._fd], [], [], timeout)[0]:
                     return None
                 return os.read(self._fd, CHUNK)
-            except BlockingIOError:  # non-blocking, and another process was faster
+            except BlockingIOError:  # another process has read a non-blocking input
                 return None
 
     def close(self) -> None:
@@ -133,33 +133,33 @@ class _Input:
 
 
 def byte_lines(path: str | os.PathLike[str]) -> Iterator[bytes]:
-    """The lines of a file, plain or `.gz`, with their newlines; the last one may lack it.
+    """The lines of a file, plain or `.gz`, with newlines; the last line may lack its newline.
 
     Raises CgruError if the file cannot be read.
     """
     with reading(path):
         packed = os.fspath(path).endswith(".gz")
-        if packed and not os.path.getsize(path):  # Python's gzip takes it for an empty text
+        if packed and not os.path.getsize(path):  # Python's gzip would read an empty text
             raise EOFError("it is empty")
         with gzip.open(path) if packed else open(path, "rb") as file:
             yield from lines_of(file, path)
 
 
 def lines_of(file: BinaryIO | gzip.GzipFile, name: str | os.PathLike[str]) -> Iterator[bytes]:
-    """The lines of an open file. Raises CgruError for one that is longer than LONGEST_LINE."""
+    """The lines of an open file. Raises CgruError for a line longer than LONGEST_LINE."""
     for line in iter(functools.partial(file.readline, LONGEST_LINE), b""):
         check_length(line, name)
         yield line
 
 
 def check_length(line: bytes | bytearray, name: str | os.PathLike[str]) -> None:
-    """Raise CgruError for (the beginning of) a line that is longer than LONGEST_LINE."""
+    """Raise CgruError for (the beginning of) a line longer than LONGEST_LINE."""
     if len(line) >= LONGEST_LINE:
         raise CgruError(f"{name}: a line of {LONGEST_LINE:,} bytes or more; is it a text file?")
 
 
 def count_lines(paths: Iterable[Source]) -> int | None:
-    """The number of lines of these files, or None if one cannot be read twice."""
+    """The number of lines of these files, or None if a file cannot be read twice."""
     count = 0
     for path in paths:
         if path_of(path) is None or not _is_regular(path):
@@ -172,12 +172,12 @@ def count_lines(paths: Iterable[Source]) -> int | None:
 
 
 class LineReader:
-    """Lines of one or several inputs in order: paths, "-" or None = stdin.
+    """Reads lines of one or several inputs in order: paths, "-" or None = stdin.
 
-    A `.gz` is decompressed; the rows of a `.npy` are lines of numbers. The last line of each input
-    may lack its newline. Invalid UTF-8 becomes U+FFFD; `invalid` counts the lines that held some. A
-    "\\r" before the newline is a character of the line. The first line of either kind gives a
-    warning (of the second kind, if `tell_crlf`). A message says when lines are expected from the
+    Decompresses `.gz`; reads rows of a `.npy` as lines of numbers. The last line of each input may
+    lack its newline. Invalid UTF-8 becomes U+FFFD; `invalid` counts the lines with invalid UTF-8. A
+    "\\r" before the newline is a character of the line. Warns at the first line with invalid UTF-8
+    and, if `tell_crlf`, at the first line with "\\r". Prints a message before reading from the
     keyboard. Raises CgruError at once if an input is missing, a directory or unreadable.
     """
 
@@ -186,9 +186,9 @@ class LineReader:
         self._sources = list(inputs or (None,))
         self._input: _Input | None = None
         self._name = ""
-        self._number = 0  # of the last line, within its input
+        self._number = 0  # number of the last line in its input
         self._buffer = bytearray()
-        self._searched = 0  # bytes at the front of the buffer known to hold no newline
+        self._searched = 0  # bytes at the start of the buffer that are known to have no newline
         self._deadline: float | None = None
         self._error: CgruError | None = None
         self._tell_crlf = tell_crlf
@@ -198,10 +198,10 @@ class LineReader:
             tell("reading lines from the keyboard; Ctrl-D ends them")
 
     def window(self, limit: int) -> list[str]:
-        """Wait for one line, then take all that have arrived; [] only at the end.
+        """Wait for one line, then take all available lines; [] only at the end.
 
-        A single line in a pipe waits for `GRACE` seconds at most. Raises CgruError for an input
-        that cannot be read any further, after its earlier lines were returned.
+        A single line in a pipe waits for at most `GRACE` seconds. Raises CgruError if an input
+        becomes unreadable, after returning its earlier lines.
         """
         lines: list[str] = []
         self._deadline = None
@@ -217,11 +217,11 @@ class LineReader:
         return lines
 
     def rest(self) -> list[str]:
-        """All lines that are left."""
+        """All remaining lines."""
         return self.take(sys.maxsize)
 
     def _next(self, wait: bool) -> str | None:
-        """The next line; None at the end, or without wait if it is not there yet."""
+        """The next line; None at the end or, without wait, if no line is available yet."""
         while (end := self._buffer.find(b"\n", self._searched)) < 0:
             self._searched = len(self._buffer)
             if not self._fill(wait):
@@ -232,12 +232,12 @@ class LineReader:
         return self._decode(line)
 
     def _fill(self, wait: bool) -> bool:
-        """Add bytes to the buffer, or a missing newline at an input's end; False: no more."""
+        """Add bytes, or an input's missing last newline, to the buffer; False: no bytes for now."""
         if self._error is not None:
             raise self._error
         try:
             if self._input is None:
-                # Opening a FIFO waits for its writer: do not open it while there are lines to
+                # Opening a FIFO waits for its writer, so do not open it while there are lines to
                 # return.
                 if not self._sources or not (wait or _is_regular(self._sources[0])):
                     return False

@@ -25,7 +25,7 @@ class _Both:
         return len(text)
 
     def log(self, line: str) -> None:
-        """Write a line to the file only."""
+        """Write a line only to the file."""
         self._file.write(f"[{time.strftime('%Y-%m-%d %H:%M:%S')}] {line}\n")
         self._file.flush()
 

@@ -1,4 +1,4 @@
-"""Rows of numbers in a `.npy` file as lines of text: numbers with spaces between them."""
+"""Read the rows of numbers in a `.npy` file as lines of text with numbers between spaces."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ SUFFIX = ".npy"
 
 
 def count_rows(path: str | os.PathLike[str]) -> int:
-    """The number of rows of a file. Raises CgruError as `lines_of_rows` does."""
+    """The number of rows of a file. Raises CgruError like `lines_of_rows`."""
     return len(_mapped(path))
 
 
 def lines_of_rows(path: str | os.PathLike[str]) -> Iterator[bytes]:
     """Each row as a line with its newline, without reading the whole file into memory.
 
-    Numbers have all their digits, so that reading the text gives the same numbers. Raises CgruError
-    if the file is not NumPy's, or does not hold a matrix of numbers.
+    Numbers have all digits, so that reading the text gives the same numbers. Raises CgruError if
+    the file is not a NumPy file with a matrix of numbers.
     """
     rows = _mapped(path)
     return (f"{' '.join(map(repr, row.tolist()))}\n".encode() for row in rows)

@@ -1,4 +1,4 @@
-"""Numbers in texts that people and programs write."""
+"""Parse numbers in text from people and programs."""
 
 from collections.abc import Callable
 from typing import TypeVar

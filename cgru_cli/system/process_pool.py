@@ -1,4 +1,4 @@
-"""The same work on many chunks, by several processes, with the results in order."""
+"""Run the same work on many chunks in several processes, with the results in order."""
 
 import contextlib
 import multiprocessing
@@ -22,15 +22,15 @@ def processors() -> int:
     """The number of processors that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
+    except AttributeError:  # not available on every system
         return os.cpu_count() or 1
 
 
 class ProcessPool(ProcessPoolExecutor):
-    """Processes that start when there is work for more than one, and end with the block."""
+    """Processes that start when there is work for more than one process, and end with the block."""
 
     def __init__(self, jobs: int):
-        # Not fork: it copies locks that threads of this process may hold.
+        # Not fork, which copies locks that threads of this process may hold.
         super().__init__(jobs, multiprocessing.get_context("spawn"), initializer=_start)
         self._jobs = jobs
 
@@ -39,9 +39,9 @@ class ProcessPool(ProcessPoolExecutor):
     ) -> Iterator[Result]:
         """The results of `work` on every chunk, in the order of the chunks.
 
-        work: a function that can be pickled, sent to a process with each chunk. Only a few chunks
-        per process are in memory. A single chunk, or any chunk if there is only one job, is
-        processed in this process. Raises the work's exceptions.
+        work: a picklable function, sent to a process with each chunk. Memory holds only a few
+        chunks per process. This process itself handles a single chunk, or all chunks if there is
+        only one job. Raises the work's exceptions.
         """
         chunks = iter(chunks)
         first = list(islice(chunks, 2))
@@ -68,8 +68,8 @@ class ProcessPool(ProcessPoolExecutor):
 def alone(work: Callable[..., Result], *arguments: Any) -> Result:
     """The result of `work(*arguments)`, run in a separate process.
 
-    This process handles signals, and kills the other one; use it for work that blocks them. Raises
-    the work's exceptions.
+    Use it for work that blocks signals: this process handles them, and kills the other process.
+    Raises the work's exceptions.
     """
     others = multiprocessing.active_children()
     pool = ProcessPool(1)

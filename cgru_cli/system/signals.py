@@ -1,4 +1,4 @@
-"""Signals that ask the process to end; it ends at once, but cleanly."""
+"""End the process cleanly at signals that ask it to end."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 
 class Stopped(SystemExit):
-    """A signal asked the process to end: exit code 128 + signum, no traceback."""
+    """Raised when a signal asks the process to end: exit code 128 + signum, no traceback."""
 
     def __init__(self, signum: int):
         super().__init__(128 + signum)
@@ -24,14 +24,14 @@ class Stopped(SystemExit):
 
 @contextlib.contextmanager
 def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Install a handler of SIGINT and SIGTERM inside the block, if it runs in the main thread."""
+    """Install a handler of SIGINT and SIGTERM inside the block, if in the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     before = {signum: signal.getsignal(signum) for signum in (signal.SIGINT, signal.SIGTERM)}
     try:
         for signum, old in before.items():
-            if old is not signal.SIG_IGN:  # set by a shell for jobs in the background
+            if old is not signal.SIG_IGN:  # which shells set for jobs in the background
                 signal.signal(signum, handler)
         yield
     finally:
@@ -44,11 +44,11 @@ def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[No
 def stop_cleanly() -> Iterator[None]:
     """Let SIGINT and SIGTERM raise Stopped in the main thread inside the block.
 
-    So `finally` blocks run and files are closed (exit code 130 or 143). A second signal of the
-    same kind ends the process at once, and so does the first one while modules are being imported:
-    an exception would interrupt third-party code anywhere, and none of our work has begun. An error
-    that ends the block after the signal counts as Stopped: TensorFlow turns what is raised inside
-    some of its calls into a TypeError of its own. Nothing changes outside the main thread.
+    `finally` blocks then run, and files are closed (exit code 130 or 143). A second signal of the
+    same kind ends the process at once. So does the first signal during imports, because no work has
+    begun, and an exception would interrupt third-party code anywhere. An error that ends the block
+    after the signal counts as Stopped, because TensorFlow replaces exceptions inside some of its
+    calls by its own TypeError. Has no effect outside the main thread.
     """
     received: list[int] = []
 
@@ -75,8 +75,8 @@ def stop_cleanly() -> Iterator[None]:
 def interruptible(work: Callable[[], Result]) -> Result:
     """The result of `work`, run so that signals do not wait for long-running C code.
 
-    Python handles signals in the main thread, between steps of Python code: a daemon thread does
-    the work. The C code has to release Python's lock, as NumPy's does.
+    Python handles signals in the main thread, between steps of Python code, so a daemon thread does
+    the work. The C code must release Python's lock, as NumPy does.
     """
     if threading.current_thread() is not threading.main_thread():
         return work()
@@ -95,7 +95,7 @@ def interruptible(work: Callable[[], Result]) -> Result:
 class StopRequest(contextlib.ExitStack):
     """Records the first SIGINT or SIGTERM inside the block, so that work can end at a good place.
 
-    A second signal of the same kind ends the process at once. Nothing changes outside the main
+    A second signal of the same kind ends the process at once. Has no effect outside the main
     thread.
     """
 
@@ -107,7 +107,7 @@ class StopRequest(contextlib.ExitStack):
         return self.signum is not None
 
     def end(self) -> None:
-        """Raise Stopped, as the signal asks."""
+        """Raise Stopped for the recorded signal."""
         raise Stopped(self.signum or signal.SIGTERM)
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""Write to standard output and standard error, which may be closed or on a full disk."""
+"""Write to standard output and standard error, even if closed or on a full disk."""
 
 import contextlib
 import io
@@ -15,9 +15,9 @@ from ..errors import CgruError, OutputClosed, writing
 def checked() -> Iterator[None]:
     """Write printed text at once inside the block.
 
-    Printing raises CgruError if standard output is closed or full, OutputClosed if its reader has
-    gone. Finally drop text that standard error could not write, or Python would change the exit
-    code.
+    Printing raises CgruError if standard output is closed or full, OutputClosed if its reader is
+    gone. At the end, drops text that standard error could not write; otherwise Python would change
+    the exit code.
     """
     before = sys.stdout
     sys.stdout = io.TextIOWrapper(
@@ -38,7 +38,7 @@ def checked() -> Iterator[None]:
 
 
 class _Checked(io.RawIOBase):
-    """Writes without the text stream's buffer, whose content Python would write again at exit."""
+    """Writes without the text stream's buffer, because Python would write its content at exit."""
 
     def __init__(self, stream: TextIO | None):
         buffer = getattr(stream, "buffer", None)
@@ -48,7 +48,7 @@ class _Checked(io.RawIOBase):
         return True
 
     def write(self, data: Any) -> int:
-        """Write all bytes; errors are those of `checked`."""
+        """Write all bytes; raises the errors of `checked`."""
         if self._stream is None:
             raise CgruError("standard output is closed")
         view = memoryview(data).cast("B")

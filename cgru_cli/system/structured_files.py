@@ -1,7 +1,7 @@
-"""Untrusted files: JSON, YAML, and bytes that may be compressed.
+"""Read untrusted files: JSON, YAML, and bytes that may be compressed.
 
-Sizes are bounded before anything is parsed, and every error of a parser becomes a message of one
-line that names the file.
+Sizes are checked before parsing, and every parser error becomes a message of one line that names
+the file.
 """
 
 import gzip
@@ -16,17 +16,17 @@ from typing import Any, Self
 from ..errors import CgruError, parsing, reading
 from .atomic_files import atomic_write
 
-LARGEST = 1 << 30  # bytes of any file that is read at once, after decompression
-LARGEST_CONFIGURATION = 1 << 24  # bytes of a model's JSON; real files have thousands
+LARGEST = 1 << 30  # bytes of a file to read as a whole, after decompression
+LARGEST_CONFIGURATION = 1 << 24  # bytes of a model's JSON; real files have some thousands
 LARGEST_YAML = 1 << 20  # bytes of YAML, whose parser is slow
-MOST_YAML_EVENTS = 100_000  # names, values, beginnings and ends
+MOST_YAML_EVENTS = 100_000  # names, values, begins and ends
 _ODD_NUMBER = re.compile(r"[-+]?\d[\d_]*_[\d_]*(\.[\d_]*)?|[-+]?\d+\.\d*_[\d_]*")
 DEEPEST = 100  # levels of nested lists and mappings
 LONGEST_NUMBER = 40  # digits of a whole number
 
 
 def read_json(path: str | os.PathLike[str], largest: int = LARGEST_CONFIGURATION) -> dict:
-    """A JSON file that holds an object. Raises CgruError naming the file and place of the error."""
+    """Read a JSON file with an object. Raises CgruError, naming file and place of the error."""
     with reading(path):
         content = first_bytes(path, largest)
     values = parse_json(content, f"{path}", largest)
@@ -44,7 +44,7 @@ def parse_json(
 ) -> Any:
     """Parse JSON. Raises CgruError, naming the source, also for long numbers and lone surrogates.
 
-    unique_keys: refuse an object with a repeated key, whose last value counts otherwise.
+    unique_keys: reject objects with repeated keys; otherwise the last value counts.
     """
     if len(content) > largest:
         raise CgruError(f"{source}: more than {largest} bytes, too large to be read")
@@ -72,7 +72,7 @@ def _whole(digits: str) -> int:
 
 
 def check_text(values: Any) -> None:
-    """Raise ValueError if a text in these values has a lone surrogate, which UTF-8 lacks."""
+    """Raise ValueError for text with a lone surrogate, which UTF-8 cannot represent."""
     waiting = [values]
     while waiting:
         value = waiting.pop()
@@ -86,10 +86,10 @@ def check_text(values: Any) -> None:
 
 
 def parse_yaml(content: bytes | str, source: str) -> dict:
-    """YAML of names and values, parsed with the safe loader.
+    """Parse YAML of names and values, with the safe loader.
 
-    Aliases may stand for texts and numbers only: short nested aliases can expand to endless lists.
-    Raises CgruError naming the source.
+    Aliases may stand only for text and numbers, because short nested aliases can expand to endless
+    lists. Raises CgruError, naming the source.
     """
     import yaml
 
@@ -105,14 +105,14 @@ def parse_yaml(content: bytes | str, source: str) -> dict:
 
 
 def read_yaml(path: str | os.PathLike[str]) -> dict:
-    """A YAML file of names and values. Raises CgruError naming the file."""
+    """Read a YAML file of names and values. Raises CgruError, naming the file."""
     with reading(path):
         content = first_bytes(path, LARGEST_YAML)
     return parse_yaml(content, f"{path}")
 
 
 def _check_events(content: bytes | str) -> None:
-    """Bound the size of the values of a YAML text; reading events needs no recursion.
+    """Check the size of the values of a YAML text; reading events needs no recursion.
 
     Raises ValueError, or the parser's errors.
     """
@@ -147,13 +147,13 @@ def _check_events(content: bytes | str) -> None:
 
 
 def write_json(path: Path, values: Any) -> None:
-    """Write a JSON file, atomically."""
+    """Write a JSON file atomically."""
     with atomic_write(path) as file:
         file.write(json.dumps(values, ensure_ascii=False, indent=1).encode("utf-8") + b"\n")
 
 
 class StoredFile(str):
-    """The path of a file that is stored inside another one, as in model.onnx/vocab.spm."""
+    """The path of a file inside another file, such as model.onnx/vocab.spm."""
 
     content: bytes
 
@@ -167,10 +167,10 @@ class StoredFile(str):
 def read_bytes(
     path: str | os.PathLike[str], what: str, limit: int = LARGEST, *, once: bool = False
 ) -> bytes:
-    """The content of a file, decompressed if its first bytes are those of gzip.
+    """The content of a file, decompressed if it begins like gzip.
 
-    once: the file is not read again, so it may be a pipe. Raises CgruError for a missing or
-    unreadable file, a folder, damaged compression, and more than `limit` bytes.
+    once: whether the file is read only once, so that it may be a pipe. Raises CgruError for a
+    missing or unreadable file, a folder, damaged compression, and more than `limit` bytes.
     """
     if os.path.isdir(path):
         raise CgruError(f"{path}: is a folder, not a file ({what} expected)")
@@ -184,7 +184,7 @@ def read_bytes(
 
 
 def check_no_pipe(path: str | os.PathLike[str]) -> None:
-    """Raise CgruError for a pipe or a device: it cannot be read twice, and may never end."""
+    """Raise CgruError for a pipe or a device, which cannot be read twice and may never end."""
     with reading(path):
         mode = os.stat(path).st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
@@ -194,7 +194,7 @@ def check_no_pipe(path: str | os.PathLike[str]) -> None:
 
 
 def first_bytes(path: str | os.PathLike[str], limit: int, *, once: bool = False) -> bytes:
-    """The bytes of a file, decompressed; of a longer one, limit + 1 bytes. once: see `read_bytes`.
+    """The bytes of a file, decompressed, but at most limit + 1 bytes. once: see `read_bytes`.
 
     Raises OSError, and gzip's errors: see `errors.reading`.
     """
@@ -208,7 +208,7 @@ def first_bytes(path: str | os.PathLike[str], limit: int, *, once: bool = False)
     with opened as file:
         packed = file.peek(2)[:2] == b"\x1f\x8b"
         stream = gzip.GzipFile(fileobj=file) if packed else file
-        blocks, size = [], 0  # not read(limit), which allocates as much memory
+        blocks, size = [], 0  # not read(limit), which allocates `limit` bytes
         while size <= limit and (block := stream.read(min(1 << 20, limit + 1 - size))):
             blocks.append(block)
             size += len(block)

@@ -1,4 +1,4 @@
-"""TensorFlow started quickly and quietly, on the chosen device and number of threads."""
+"""Start TensorFlow quickly and quietly, on the chosen device and number of threads."""
 
 import contextlib
 import ctypes
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ..errors import CgruError, UsageError, reason
 from .garbage import collected_by_hand
 
-LEAST_ADDRESSES = 2400 << 20  # bytes of addresses, most of them never used as memory
+LEAST_ADDRESSES = 2400 << 20  # bytes of address space, most of them never used as memory
 # Keras imports these if they are installed, for features that cgru does not use. Hiding them saves
 # 0.9 of the 3.6 s of CPU time that `cgru translate` takes for one line (median of 8).
 UNUSED = ("matplotlib", "scipy", "IPython")
@@ -20,7 +20,7 @@ UNUSED = ("matplotlib", "scipy", "IPython")
 def is_needed(runtimes: Iterable[str], device: str | None) -> bool:
     """Whether TensorFlow computes one of the models, given the library of each.
 
-    Raises UsageError where it computes none and the device is not the CPU.
+    Raises UsageError if it computes no model and the device is not the CPU.
     """
     if "tensorflow" in runtimes:
         return True
@@ -37,10 +37,10 @@ def start(
     compilation_cache: bool = False,
     **more: bool,
 ) -> None:
-    """Import and configure TensorFlow for a command, which has the process to itself.
+    """Import and configure TensorFlow for a command, which owns the process.
 
-    compilation_cache: keep XLA's compiled code for later processes. `configure` explains the other
-    arguments, and the errors raised.
+    compilation_cache: keep XLA's compiled code for later processes. See `configure` for the other
+    arguments and for the errors raised.
     """
     _check_addresses()
     if compilation_cache:
@@ -52,12 +52,12 @@ def start(
 
 
 def import_tensorflow() -> None:
-    """Import TensorFlow and Keras quietly; nothing else in the process changes.
+    """Import TensorFlow and Keras quietly, without other changes to the process.
 
     Raises CgruError if TensorFlow cannot be loaded, or Keras runs on another backend.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    # TensorFlow leaves oneDNN off on processors without AVX-512, where it is faster too
+    # oneDNN is also faster on processors without AVX-512, where TensorFlow leaves it off
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
     if "keras" not in sys.modules:
         os.environ["KERAS_BACKEND"] = "tensorflow"
@@ -86,11 +86,12 @@ def configure(
 ) -> None:
     """Choose TensorFlow's device (cpu, gpu, gpu:N) and its number of threads.
 
-    devices: several instead: gpu:N or N, or cpu:0, cpu:1, ... that share the processors. training:
-    independent operations run in parallel, as in the gradients of an update; those of a search
-    depend on each other. long_running: one thread starts operations, because oneDNN keeps a
-    program for each shape in every thread that does. Raises CgruError if TensorFlow cannot be
-    loaded, a device does not exist, or TensorFlow has already computed in this process.
+    devices: several devices instead: gpu:N or N, or cpu:0, cpu:1, ... that share the processors.
+    training: run independent operations in parallel, as in the gradients of an update; the
+    operations of a search depend on each other. long_running: start operations in only one thread,
+    because oneDNN keeps a program for each shape in every such thread. Raises CgruError if
+    TensorFlow cannot be loaded, a device does not exist, or TensorFlow has already computed in this
+    process.
     """
     global _process
     check_process()
@@ -108,30 +109,30 @@ def configure(
             if threads is not None or long_running:
                 starting = threads if threads and training else 1
                 tf.config.threading.set_inter_op_parallelism_threads(starting)
-    except RuntimeError:  # of TensorFlow: too late
+    except RuntimeError:  # TensorFlow has already computed
         raise CgruError(
             "device and threads are chosen before TensorFlow computes for the first time"
         ) from None
 
 
-_process = 0  # that has configured TensorFlow
+_process = 0  # id of the process that has configured TensorFlow
 
 
 def check_process() -> None:
-    """Raises CgruError in a process forked from one that uses TensorFlow, where it would hang."""
+    """Raises CgruError in a fork of a process that uses TensorFlow, where it would hang."""
     if _process not in (0, os.getpid()):
         raise CgruError(
             "TensorFlow hangs in a process forked from one that has used it; start processes with "
-            "multiprocessing.get_context('spawn'), or load models only in the forked ones"
+            "multiprocessing.get_context('spawn'), or load models only in forked processes"
         )
 
 
 @contextlib.contextmanager
 def quick_import() -> Iterator[None]:
-    """Inside the block, in a process that runs only cgru, TensorFlow is imported quickly.
+    """Speed up the import of TensorFlow inside the block, in a process that runs only cgru.
 
-    The packages in `UNUSED` are hidden, and Python's garbage collector never scans the
-    third of a million new objects: 1.0 s of CPU time of the start (see `UNUSED`).
+    Hides the packages in `UNUSED`, and keeps Python's garbage collector from scanning a third of a
+    million new objects, which saves 1.0 s of CPU time at the start (see `UNUSED`).
     """
     hidden = [name for name in UNUSED if name not in sys.modules]
     sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: cannot be imported
@@ -145,7 +146,7 @@ def quick_import() -> Iterator[None]:
 
 
 def _check_addresses() -> None:
-    """Raise CgruError where TensorFlow would crash because `ulimit -v` is too low."""
+    """Raise CgruError if TensorFlow would crash because `ulimit -v` is too low."""
     try:
         import resource
     except ImportError:  # not Unix
@@ -159,14 +160,14 @@ def _check_addresses() -> None:
 
 
 def _keep_compiled() -> None:
-    """Set XLA's persistent cache, in the user's cache folder, unless one is set."""
+    """Set XLA's persistent cache, in the user's cache folder, unless it is already set."""
     flags = os.environ.get("TF_XLA_FLAGS", "")
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    if "persistent_cache" in flags or not os.path.isabs(home):  # of a user without a home
+    if "persistent_cache" in flags or not os.path.isabs(home):  # users without a home folder
         return
     folder = os.path.join(home, "cgru", "xla")
     with contextlib.suppress(OSError):
-        os.makedirs(folder, exist_ok=True)  # TensorFlow does not
+        os.makedirs(folder, exist_ok=True)  # TensorFlow does not create it
         for entry in os.scandir(folder):
             if entry.is_file() and not _is_complete(entry.path):
                 os.unlink(entry.path)
@@ -176,7 +177,7 @@ def _keep_compiled() -> None:
 def _is_complete(path: str) -> bool:
     """Whether a file is a complete Protocol Buffers message.
 
-    After a full disk or a crash, XLA would fail on such a file at every start.
+    After a full disk or a crash, XLA would fail on an incomplete file at every start.
     """
     from google.protobuf.empty_pb2 import Empty
     from google.protobuf.message import DecodeError
@@ -184,7 +185,7 @@ def _is_complete(path: str) -> bool:
     with open(path, "rb") as file:
         content = file.read()
     try:
-        Empty.FromString(content)  # all fields of the message are unknown to it
+        Empty.FromString(content)  # parses all fields as unknown fields
     except DecodeError:
         return False
     return bool(content)
@@ -193,7 +194,7 @@ def _is_complete(path: str) -> bool:
 def _keep_freed_memory() -> None:
     """Let glibc keep large buffers for reuse.
 
-    Every step allocates the logits; mapping them again took a sixth of a translation's CPU time.
+    Every step allocates the logits; mapping them again takes a sixth of a translation's CPU time.
     """
     trim_threshold, mmap_threshold = -1, -3  # of mallopt(3)
     with contextlib.suppress(OSError, AttributeError):
@@ -203,7 +204,7 @@ def _keep_freed_memory() -> None:
 
 
 def return_freed_memory() -> None:
-    """Return free memory to the system, after a phase that needed much."""
+    """Return free memory to the system, after a phase that needed much memory."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 
@@ -231,7 +232,7 @@ def _choose(tf, device: str | None, devices: Sequence[str]) -> None:
             )
         tf.config.set_visible_devices([gpus[number] for _, number in chosen], "GPU")
     for gpu in tf.config.get_visible_devices("GPU"):
-        # fails in a program that has already used the GPU, which keeps its choice
+        # fails in a program that has already used the GPU, and keeps that program's setting
         with contextlib.suppress(RuntimeError):
             tf.config.experimental.set_memory_growth(gpu, True)
 
@@ -244,19 +245,19 @@ def _kind_and_number(name: str, option: str) -> tuple[str, int]:
     return kind, int(number or 0)
 
 
-_descriptor_lock = threading.Lock()  # a second thread would save the first one's redirection
+_descriptor_lock = threading.Lock()  # or a second thread would save the first thread's redirection
 
 
 @contextlib.contextmanager
 def _silent_descriptor() -> Iterator[None]:
-    """Discard the output of C++ code to descriptor 2; Python's stderr still works.
+    """Discard the output of C++ code to descriptor 2, while Python's stderr still works.
 
-    TensorFlow writes a greeting there before it reads any log level.
+    TensorFlow writes a greeting to it before it reads any log level.
     """
     with _descriptor_lock:
         try:
             saved = os.dup(2)
-        except OSError:  # was closed at the start
+        except OSError:  # closed from the start
             yield
             return
         stream = sys.stderr

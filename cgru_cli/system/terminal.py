@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from ..errors import write
 
-Progress = bool | Callable[[int], object]  # whether to show a count, or a function that receives it
+Progress = bool | Callable[[int], object]  # whether to show a count, or a function that gets it
 Item = TypeVar("Item")
 CLEAR = "\r\x1b[K"  # clears the line of the terminal
 
@@ -25,16 +25,14 @@ def tell(message: str, quiet: bool = False) -> None:
 
 
 def table(rows: Collection[Sequence[str]]) -> str:
-    """Lines with columns as wide as their widest cell."""
+    """Format rows as lines, with columns as wide as their widest cell."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ("  ".join(map(str.ljust, row, widths)).rstrip(" ") for row in rows)
     return "".join(f"{line}\n" for line in lines)
 
 
 class ProgressCounter:
-    """A count and a rate. what: the plural of the items counted; shown: at a terminal only, or
-    always.
-    """
+    """Shows a count and a rate, only on a terminal unless always. what: the items' plural."""
 
     def __init__(self, what: str, quiet: bool, *, always: bool = False):
         self._what = what
@@ -57,7 +55,7 @@ class ProgressCounter:
 
 @contextlib.contextmanager
 def counting(what: str, progress: Progress) -> Iterator[Callable[[Iterable[Item]], Iterator[Item]]]:
-    """A function that passes items on and counts them; `progress` gets the count so far."""
+    """A function that passes on items and counts them; `progress` gets the count so far."""
     counter = ProgressCounter(what, quiet=True, always=progress is True)
 
     def counted(items: Iterable[Item]) -> Iterator[Item]:

@@ -1,4 +1,4 @@
-"""Dataclasses from JSON: msgspec checks the types, and no field may be missing or unknown."""
+"""Convert JSON to dataclasses: msgspec checks types; fields may not be missing or unknown."""
 
 import dataclasses
 import math
@@ -10,7 +10,7 @@ import msgspec
 from ..errors import CgruError
 
 Dataclass = TypeVar("Dataclass")
-LATER = {"later": True}  # metadata of a field with a default that older files lack
+LATER = {"later": True}  # metadata of a field that older files lack; it needs a default
 
 
 def dataclass_from_json(
@@ -18,10 +18,10 @@ def dataclass_from_json(
 ) -> Dataclass:
     """Make a dataclass from the JSON of its `dataclasses.asdict`.
 
-    Every field except those marked `LATER` is required, others are refused, and numbers are
-    finite. Bounds belong in the types, as `Annotated[int, msgspec.Meta(ge=0)]`, or into
-    `__post_init__` as a ValueError. advice: ends the message. Raises CgruError in one line that
-    names the source and the field.
+    Every field is required unless marked `LATER`, other fields are rejected, and numbers must be
+    finite. Bounds belong in the types, as `Annotated[int, msgspec.Meta(ge=0)]`, or in
+    `__post_init__` as a ValueError. advice: the end of the message. Raises CgruError, in one line
+    that names source and field.
     """
     try:
         made = msgspec.convert(data, cls)
@@ -33,7 +33,7 @@ def dataclass_from_json(
 
 
 def problem(error: msgspec.ValidationError) -> str:
-    """A message of msgspec as `FIELD: PROBLEM`.
+    """Format a message of msgspec as `FIELD: PROBLEM`.
 
     "Expected `int`, got `str` - at `$.sizes[0]`" becomes "sizes[0]: expected int, got str".
     """
@@ -45,7 +45,7 @@ def problem(error: msgspec.ValidationError) -> str:
 
 
 def _check(made: Any, data: Any, place: str) -> None:
-    """Check what msgspec does not: that no field is missing or unknown, and numbers are finite."""
+    """Check, unlike msgspec, for missing or unknown fields and numbers that are not finite."""
     if dataclasses.is_dataclass(made):
         fields = {field.name: field for field in dataclasses.fields(made)}
         for name, field in fields.items():

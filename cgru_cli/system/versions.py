@@ -1,4 +1,4 @@
-"""Versions of cgru and of the packages that compute, and the processor's instructions."""
+"""Versions of cgru and of its computing packages, and the processor's instructions."""
 
 import importlib
 import platform
@@ -10,8 +10,7 @@ from .. import __version__
 from ..errors import NotInstalled
 
 PROCESSOR = "/proc/cpuinfo"  # of Linux
-# For each type of numbers: the processor's instructions that compute with it, best first.
-# Arm's follow those of x86.
+# For each type of numbers: the processor's instructions for it, best first; x86's, then Arm's.
 _INSTRUCTIONS = {
     "float32": ("avx512f", "avx2", "avx", "asimd"),
     "bfloat16": ("amx_bf16", "avx512_bf16", "bf16"),
@@ -20,7 +19,7 @@ _INSTRUCTIONS = {
 
 
 def installed(module: str, extra: str) -> Any:
-    """A module that comes with an extra of cgru. Raises NotInstalled if it is missing."""
+    """Import a module of an extra of cgru. Raises NotInstalled if it is missing."""
     try:
         return importlib.import_module(module)
     except ImportError:
@@ -36,9 +35,9 @@ def _version_of(package: str) -> str:
 
 
 def instructions() -> dict[str, str]:
-    """This processor's best instructions for each type of numbers, "none" for none.
+    """This processor's best instructions for each type of numbers, "none" without any.
 
-    The result is empty where they are unknown.
+    The result is empty if they are unknown.
     """
     try:
         with open(PROCESSOR, encoding="utf-8", errors="replace") as file:
@@ -54,7 +53,7 @@ def instructions() -> dict[str, str]:
 
 
 def described() -> str:
-    """Versions and instructions as lines of text. TensorFlow is not imported."""
+    """Versions and instructions as lines of text, without importing TensorFlow."""
     packages = {"TensorFlow": "tensorflow", "Keras": "keras", "ONNX Runtime": "onnxruntime"}
     packages["NumPy"] = "numpy"
     abilities = [" ".join(pair) for pair in instructions().items()]

@@ -1,4 +1,4 @@
-"""Reads lines in windows, cuts these into batches of similar length, and restores the order."""
+"""Read lines in windows, cut windows into batches of similar length, and restore the order."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -13,8 +13,8 @@ Result = TypeVar("Result")
 def windows(reader: LineReader, mini_batch: int, maxi_batch: int) -> Iterator[list[str]]:
     """All lines in windows of up to mini_batch * maxi_batch lines.
 
-    The first has one line, and each following one sixteen times as many, so that the first
-    translation comes early and few batches are small.
+    The first window has one line, and each later window sixteen times as many as the previous, so
+    that the first translation comes early and few batches are small.
     """
     rows = sizes(mini_batch * maxi_batch)
     while lines := reader.window(next(rows)):
@@ -36,7 +36,7 @@ def in_order(
 ) -> Iterator[Result]:
     """The results of items, in their order, as they become ready.
 
-    compute: from the items of a window and the number of the first to numbers and results.
+    compute: returns numbers and results, given the items of a window and the first item's number.
     """
     ordered: InOrder[Result] = InOrder()
     first = 0
@@ -47,9 +47,10 @@ def in_order(
 
 
 def batches(lengths: Sequence[int], mini_batch: int, max_tokens: int) -> list[list[int]]:
-    """Cut items of similar length (tokens) into mini-batches of indices, the shortest first.
+    """Cut items of similar length (tokens) into mini-batches of indices, shortest first.
 
-    At most mini_batch items, and items * longest at most max_tokens unless it is a single item.
+    A batch has at most mini_batch items, with items * longest at most max_tokens unless it has only
+    one item.
     """
     cut: list[list[int]] = []
     for index in sorted(range(len(lengths)), key=lengths.__getitem__):
@@ -61,14 +62,14 @@ def batches(lengths: Sequence[int], mini_batch: int, max_tokens: int) -> list[li
 
 
 class InOrder(Generic[Result]):
-    """Brings results that arrive in any order into the order of their numbers, from `first` on."""
+    """Puts results that arrive in any order into the order of their numbers, from `first` on."""
 
     def __init__(self, first: int = 0) -> None:
         self._waiting: dict[int, Result] = {}
         self._next = first
 
     def put(self, number: int, result: Result) -> Iterator[Result]:
-        """Add one result; the results that are complete up to the next gap."""
+        """Add a result; yields the results before the next missing number."""
         self._waiting[number] = result
         while self._next in self._waiting:
             yield self._waiting.pop(self._next)
