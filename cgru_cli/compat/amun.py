@@ -61,16 +61,25 @@ def settle(o: Fields) -> None:
 
 
 def _weights(path: str) -> tuple[str, ...]:
-    """The weights in a file with one name and number per line, in the order of the models."""
-    weights = []
+    """The weights in a file of names and numbers, such as `F0= 0.5`, in the order of the models.
+
+    amun names its models F0, F1 and so on. A configuration may give other names, whose weights have
+    to be in its order.
+    """
+    weights: dict[str, str] = {}
     with parsing(path, "not UTF-8"):
         text = read_bytes(path, "file of weights", LARGEST_CONFIGURATION, once=True).decode()
     for number, line in enumerate(text.split("\n"), 1):
-        name, _, value = line.replace("=", " ").strip().partition(" ")
-        if not name:
+        fields = line.replace("=", " ").split()
+        if not fields:
             continue
         try:
-            weights.append(str(plain_number(float, value)))
+            name, value = fields
+            weights[name] = str(plain_number(float, value))
         except ValueError:
             raise CgruError(f"{path}: line {number}: a name and a weight are expected") from None
-    return tuple(weights)
+    names = [f"F{i}" for i in range(len(weights))]
+    if "F0" in weights and {*names} != {*weights}:
+        found = ", ".join(weights)
+        raise CgruError(f"{path}: weights of {found}, where {', '.join(names)} are expected")
+    return tuple(weights[name] for name in (names if "F0" in weights else weights))

@@ -10,7 +10,7 @@ from ..errors import CgruError
 from ..options import config_file
 from ..options.config_file import ConfigFile
 from .fields import Fields, Given
-from .row import Takes, as_typed
+from .row import Takes, as_typed, is_true
 from .tables import Table, own, table
 
 # Keys in Marian's files that are not command-line options.
@@ -97,9 +97,15 @@ def _given(
             what = "names of files are" if row.paths else "a plain value is"
             raise CgruError(f"{path}: {key} is {value!r}, where {what} expected")
         typed = as_typed(value)
+        if isinstance(value, bool) and row.implied and table.like_marian:
+            # such as `normalize: true`, which is --normalize without a value
+            typed = row.implied if value else (row.default or ("0",))
         if row.takes is Takes.SWITCH and not table.like_marian:
-            if typed == ("false",):
-                continue
+            try:
+                if not is_true(typed):
+                    continue
+            except ValueError as error:
+                raise CgruError(f"{path}: {key}: {error}") from None
             typed = ()
         if relative:
             typed = tuple(

@@ -45,6 +45,46 @@ def test_an_amun_configuration(configured, tmp_path):
     assert options.bpe == str(tmp_path / "codes") and options.join_bpe
 
 
+@pytest.mark.parametrize("value", ["0", "'no'", '"off"', "false", "No"])
+def test_a_switch_of_amun_that_is_off(configured, value):
+    text = f"scorers: {{F0: {{path: a.npz}}}}\nn-best: {value}\nnormalize: {value}\n"
+    options = configured(text)
+    assert not options.n_best and not options.normalize
+    on = configured(text.replace(f"n-best: {value}", "n-best: 'on'"))
+    assert on.n_best and not on.normalize
+    with pytest.raises(CgruError, match="decoder.yml: n-best: 'maybe' is neither true nor false"):
+        configured(text.replace(f"n-best: {value}", "n-best: maybe"))
+
+
+@pytest.mark.parametrize("compat", [(), ("--compat", "marian")])
+def test_a_number_of_marian_that_is_true_or_false(configured, compat):
+    """pymarian 1.12.42 takes `normalize: true` for 1, false for 0."""
+    text = "models: [a.npz]\nvocabs: [s.yml, t.yml]\nnormalize: true\n"
+    assert configured(text, *compat).normalize == 1
+    assert configured(text.replace("true", "false"), *compat).normalize == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "weights"),
+    [
+        ("F1 0.1\nF0 2\n", (2.0, 0.1)),
+        ("F0= 1.5\nF1=\t0.5\n\n", (1.5, 0.5)),
+        ("b 1\na 2\n", (1.0, 2.0)),
+        ("F0 1\nF2 1\n", "weights of F0, F2, where F0, F1 are expected"),
+        ("F0 1\nF1\n", "line 2: a name and a weight are expected"),
+    ],
+)
+def test_weights_in_a_file_of_amun_have_names(tmp_path, text, weights):
+    path = tmp_path / "weights"
+    path.write_text(text)
+    line = ("translate", "--compat", "amun", "-m", "a.npz", "b.npz", "--load-weights", path)
+    if isinstance(weights, str):
+        with pytest.raises(CgruError, match=weights):
+            parsed(*line)
+    else:
+        assert parsed(*line).weights == weights
+
+
 def test_paths_of_the_environment(configured, monkeypatch):
     monkeypatch.setenv("MODELS", "/somewhere")
     text = "models: ['${MODELS}/a.npz']\n"
