@@ -25,8 +25,16 @@ from . import pickles
 
 Style = Literal["nematus", "marian"]
 
-# YAML allows these characters only as escapes, or reads them as line breaks.
-_NOT_IN_YAML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+# YAML allows these characters only as escapes, or reads them as line breaks; Marian writes them.
+_NOT_IN_YAML = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]|\r(?!\n)"
+)
+# The characters that yaml-cpp writes with a byte more than UTF-8 has, and reads again.
+_OF_YAML_CPP = {
+    b"\xc1\xbf": "\x7f".encode(),
+    b"\xe0\x9f\xbf": "\u07ff".encode(),
+    b"\xf0\x8f\xbf\xbf": "\uffff".encode(),
+}
 _PICKLE_START = re.compile(
     rb"\x80[\x00-\x05]|[}\]][qr.(]|\([dl]p?\d*\n|\(i|c[\w.]+\n[\w.]+\n[()\]}pq]"
 )
@@ -59,6 +67,8 @@ def read_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
         if not isinstance(mapping, dict):
             raise CgruError(f"{name}: not a vocabulary (a pickled {type(mapping).__name__})")
         return Vocabulary(mapping, path, format="pickle")
+    for longer, character in _OF_YAML_CPP.items():  # none of them is in valid UTF-8
+        data = data.replace(longer, character)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -209,8 +219,9 @@ def _protect_from_yaml(text: str) -> tuple[str, Callable[[str], str]]:
     present = set(text)
     free = (code for code in range(0xF0000, 0xFFFFE) if chr(code) not in present)
     back = dict(zip(free, odd, strict=False))
-    stand_in = {ord(character): private for private, character in back.items()}
-    return text.translate(stand_in), lambda word: word.translate(back)
+    stand_in = {character: chr(private) for private, character in back.items()}
+    text = _NOT_IN_YAML.sub(lambda match: stand_in[match[0]], text)
+    return text, lambda word: word.translate(back)
 
 
 def _is_pickle(data: bytes, name: str) -> bool:

@@ -52,7 +52,7 @@ def test_a_switch_of_amun_that_is_off(configured, value):
     assert not options.n_best and not options.normalize
     on = configured(text.replace(f"n-best: {value}", "n-best: 'on'"))
     assert on.n_best and not on.normalize
-    with pytest.raises(CgruError, match="decoder.yml: n-best: 'maybe' is neither true nor false"):
+    with pytest.raises(CgruError, match="n-best: 'maybe' is neither true nor false"):
         configured(text.replace(f"n-best: {value}", "n-best: maybe"))
 
 

@@ -5,6 +5,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from cgru_cli.formats.vocabulary_files import read_vocabulary
 from cgru_cli.formats.yaml_cpp import scalar
 
 UNWRITABLE = ("\x7f", "\u07ff", "\uffff", "\ufffe", "\x85", "\u2028", "\u2029", "\r", "\xad")
@@ -24,6 +25,20 @@ def test_what_is_written_is_read_again(text):
         assert yaml.load(written.decode(), yaml.BaseLoader) == expected
     else:
         assert written == text.encode()
+
+
+def test_vocabularies_with_such_words_are_read(tmp_path):
+    """Marian reads the words again that it has written."""
+    words = ["</s>", "<unk>", *UNWRITABLE[:2], *UNWRITABLE[4:]]
+    words += [f"{c}a" for c in words[2:]] + [f'@a{c}"' for c in words[2:]]
+    words += ["a\r", "\r\r", '"\r']
+    lines = [scalar(word.encode()) + b": %d\n" % i for i, word in enumerate(words)]
+    path = tmp_path / "vocab.yml"
+    path.write_bytes(b"".join(lines))
+    assert read_vocabulary(path).ids == {word: i for i, word in enumerate(words)}
+    windows = tmp_path / "windows.yml"  # line ends of an editor
+    windows.write_bytes(b"</s>: 0\r\n<unk>: 1\r\na: 2\r\n")
+    assert read_vocabulary(windows).ids == {"</s>": 0, "<unk>": 1, "a": 2}
 
 
 @pytest.mark.parametrize(
