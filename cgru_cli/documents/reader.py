@@ -1,4 +1,4 @@
-"""The format of a document, by the ending of its name."""
+"""Choose the format of a document by its suffix."""
 
 from pathlib import PurePath
 
@@ -28,12 +28,12 @@ _FORMATS: dict[str, type] = {
 
 
 def document_of(name: str, content: bytes) -> Document:
-    """A document from its name and content.
+    """Read a document, given its name and content.
 
     Raises CgruError for an unknown format, damaged content, and a missing library.
     """
     suffix = PurePath(name).suffix.lower()
     if suffix not in _FORMATS:
-        raise CgruError(f"{name}: the formats of documents are {', '.join(_FORMATS)}")
+        raise CgruError(f"{name}: supported document formats are {', '.join(_FORMATS)}")
     with parsing(name, f"not a valid {suffix} file"), at(name):
         return _FORMATS[suffix](content)

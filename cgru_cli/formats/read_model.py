@@ -147,7 +147,7 @@ def _named(
             unknown.append(name)
             continue
         if parameter.name in arrays:
-            raise CgruError(f"{path}: arrays {parameter.name} and {name} are the same one")
+            raise CgruError(f"{path}: {parameter.name} and {name} are names of the same array")
         if name not in by_name:
             array = array.transposed()
         if len(parameter.shape) == 1 and array.ndim == 2 and array.shape[0] == 1:

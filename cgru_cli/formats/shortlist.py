@@ -82,7 +82,7 @@ class Shortlist:
         shared = source.fingerprint == target.fingerprint
         if data.startswith(_MAGIC):
             if (first, best, prune) != (100, 100, 0.0):
-                note(f"{path}: a binary shortlist; the numbers that it was made with are used")
+                note(f"{path}: a binary shortlist, which has its own numbers")
             first, offsets, targets = _binary(data, path, source.size, target.size, first != 0)
         elif data.startswith(_QUICKSAND):
             raise CgruError(f"{path}: a binary shortlist of another program; use lex.s2t as text")

@@ -28,7 +28,7 @@ _DAMAGED = "not a complete TensorFlow checkpoint"
 _MOST_FILES = 100
 _MOST_AXES = 8
 _FLOAT = 1
-# NumPy's names of the types in TensorFlow's types.proto, which lack text and bfloat16.
+# NumPy's names of the types in TensorFlow's types.proto; NumPy has no text and bfloat16.
 _TYPES = {_FLOAT: "<f4", 2: "<f8", 3: "<i4", 4: "u1", 5: "<i2", 6: "i1", 9: "<i8", 10: "?"}
 _TYPES |= {17: "<u2", 19: "<f2", 22: "<u4", 23: "<u8"}
 

@@ -60,7 +60,7 @@ class Affine(NamedTuple):
         return self.add(xW)
 
     def add(self, xW: tf.Tensor) -> tf.Tensor:
-        """Normalise x W and add the bias; another product may have computed x W."""
+        """Add bias and normalisation to x W, even if another product has computed x W."""
         if self.norm is not None and self.norm.kind is Normalization.MARIAN:
             return normalize(xW, self.norm) + self.bias
         return normalize(xW + self.bias, self.norm)

@@ -114,7 +114,7 @@ class ScorePlan:
             normalize=bool(self.normalize),
         )
         if options.n_best and layout.format in ("nematus", "json"):
-            raise UsageError(f"--alignment-format {layout.format} has no place in an n-best list")
+            raise UsageError(f"--alignment-format {layout.format} does not fit into n-best lists")
         return ScoreLayout(
             layout,
             1 if self.weights else len(models),
@@ -133,8 +133,8 @@ class ScorePlan:
         if one_side and not n_best:
             if sources:
                 raise UsageError(
-                    f"--source: {options.model[0]} is a language model and reads none; give its "
-                    "text with --target"
+                    f"--source: {options.model[0]} is a language model and reads no source; give "
+                    "its text with --target"
                 )
             return Texts((), targets or (None,))
         # Nematus' rescore.py reads a list from standard input; its score.py requires a target
@@ -143,7 +143,7 @@ class ScorePlan:
             return NBestList(sources, "-")
         if n_best:
             if targets or (options.model and not sources and not one_side):
-                raise UsageError("--n-best LIST needs --source, and no --target: the list has them")
+                raise UsageError("--n-best LIST needs --source; the list replaces --target")
             if n_best in sources:
                 raise UsageError(f"--n-best and --source are both {n_best}")
             return NBestList(sources, n_best)

@@ -37,7 +37,7 @@ def take_over(model: Model, precision: str = "float32", threads: int | None = No
     if precision != "float32":
         raise UsageError(
             f"--precision {precision} requires TensorFlow; cgru convert --precision int8 writes an "
-            ".onnx that computes in 8 bits"
+            ".onnx file that computes in 8 bits"
         )
     if model.container == "onnx":
         return OnnxModel(model.path, threads)

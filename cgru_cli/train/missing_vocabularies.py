@@ -64,7 +64,7 @@ def make_missing(texts: Texts, options: TrainOptions) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             with atomic_write(str(path)) as file:
                 file.write(content)
-        tell(f"train: {path}: made of {' '.join(map(str, files))}", options.quiet)
+        tell(f"train: {path}: made from {' '.join(map(str, files))}", options.quiet)
 
 
 def _make_labels(path: Path, texts: Sequence[Text], options: TrainOptions, *, one: bool) -> None:
@@ -88,7 +88,7 @@ def _make_labels(path: Path, texts: Sequence[Text], options: TrainOptions, *, on
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_vocabulary(Vocabulary(ids, path), path)
-    tell(f"train: {path}: {len(known)} labels of {' '.join(map(str, texts))}", options.quiet)
+    tell(f"train: {path}: {len(known)} labels from {' '.join(map(str, texts))}", options.quiet)
 
 
 def _lines(path: Text) -> Iterator[bytes]:

@@ -219,7 +219,7 @@ def _metrics(options: TrainOptions, can_validate: bool) -> tuple[str, ...]:
             near = difflib.get_close_matches(metric, LOWER_IS_BETTER, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
             known = ", ".join(LOWER_IS_BETTER)
-            raise UsageError(f"no such metric: {metric}{hint} (there are {known})")
+            raise UsageError(f"no such metric: {metric}{hint} (known: {known})")
         if options.has_source and metric in theirs:
             kind, gives = ("text", "labels") if labelling else ("labels", "text")
             raise UsageError(

@@ -55,7 +55,7 @@ OUTSIDE = BOMB.replace(b'<!ENTITY a "aaaaaaaaaa">', b'<!ENTITY k SYSTEM "/etc/pa
         ("a.txt", b"\xff\xfe\0", "not a text in utf-8"),
         ("a.po", b'msgid "\nmsgid', "not a valid .po file"),
         ("a.srt", b"1\nno times\n", "not a valid .srt file"),
-        ("a.pdf", b"%PDF", "the formats of documents are .txt"),
+        ("a.pdf", b"%PDF", "supported document formats are .txt"),
     ],
 )
 def test_one_line(name, content, message):

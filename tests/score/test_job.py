@@ -314,7 +314,7 @@ def test_bad_input_is_refused(model, score, texts, tmp_path):
         (["--n-best", "x"], "--n-best LIST needs --source"),
         (["-s", "-", "-t", "-"], "both standard input"),
         (["-s", "a", "-t", "b", "--summary", "ce-sum", "--word-scores"], "--summary"),
-        (["-s", "a", "--n-best", "b", "--alignment-format", "json"], "no place"),
+        (["-s", "a", "--n-best", "b", "--alignment-format", "json"], "does not fit"),
         (["-s", "a", "-t", "b", "--alignment", "maybe"], "--alignment maybe"),
         (["-s", "a", "-t", "b", "--mini-batch", "0"], "--mini-batch"),
         (["-s", "a", "-t", "b", "--weights", "1", "--weights", "2"], "--weights: 2 given"),

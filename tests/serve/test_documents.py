@@ -113,8 +113,8 @@ def test_a_document_is_kept_for_a_time(running, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "content", "status", "message"),
     [
-        ("a.pdf", b"%PDF", 422, "the formats of documents are"),
-        ("", b"a", 422, "the formats of documents are"),
+        ("a.pdf", b"%PDF", 422, "supported document formats are"),
+        ("", b"a", 422, "supported document formats are"),
         ("a.xliff", b'<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>', 422, "declares entities"),
         ("a.txt", b"a" * 3000, 413, "more than 2 KiB"),
         ("a.txt", b"a\n" * 900, 413, "900 paragraphs; this server takes 800"),

@@ -728,7 +728,7 @@ def test_a_dropped_document_and_one_that_is_refused(opened, expected):
     assert opened.run("return window.blobs[0].text()") == f"# {expected[0][0].text}\n"
     opened.run(DROP, "a.pdf", ["%PDF"])
     until(lambda: opened.all("#document-state .wrong"))
-    assert "the formats of documents are .txt" in opened.find("#document-state").text
+    assert "supported document formats are .txt" in opened.find("#document-state").text
     opened.browser.get_log("browser")  # has the status of the refused request
 
 

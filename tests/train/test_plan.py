@@ -174,7 +174,7 @@ def test_options_that_contradict_each_other(options, message):
 
 
 def test_unknown_and_repeated_metrics():
-    with pytest.raises(UsageError, match=r"no such metric: blue; did you mean bleu\? \(there are"):
+    with pytest.raises(UsageError, match=r"no such metric: blue; did you mean bleu\? \(known:"):
         plan(valid_metrics=("blue",))
     with pytest.raises(UsageError, match="named twice: bleu bleu"):
         plan(valid_metrics=("bleu", "bleu"))

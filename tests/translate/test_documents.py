@@ -85,7 +85,7 @@ def test_the_extra_of_documents_is_named(model, tmp_path, monkeypatch):
     [
         (["in.html"], 2, "two files are expected"),
         (["in.html", "in.html"], 2, "is also the output"),
-        (["in.pdf", "out.pdf"], 1, "the formats of documents are .txt"),
+        (["in.pdf", "out.pdf"], 1, "supported document formats are .txt"),
         (["bad.po", "old.po"], 1, "not a valid .po file"),
         (["none.md", "out.md"], 1, "not found"),
         (["in.html", "out.html", "--n-best"], 2, "--document and --n-best exclude each other"),

@@ -58,7 +58,7 @@ class Heatmaps:
         if not os.path.isdir(folder):
             raise CgruError(f"{path}: cannot be written: no folder {folder}")
         if suffix != ".html":
-            check_installed("--heatmap", ", or name a .html")
+            check_installed("--heatmap", ", or name an .html file")
 
     @property
     def wanted(self) -> bool:
@@ -86,7 +86,7 @@ class Heatmaps:
         empty = [sentence.number for sentence in kept if not sentence.views]
         missing = sorted(number for number in self._chosen or () if number > self._seen)
         if not sentences:
-            reason = f"none of the lines has words (of {self._seen:,})"
+            reason = f"no line has words (of {self._seen:,})"
             if missing and not empty:
                 reason = f"no line {_listed(missing)}; the input has {self._seen:,}"
             raise CgruError(f"{self.path}: not written: {reason}")

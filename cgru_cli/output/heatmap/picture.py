@@ -40,8 +40,8 @@ def draw(file: BinaryIO, kind: str, title: str, sentences: Sequence[Sentence]) -
     height = sum(max(size.height for size in row) + _GAP for row in sizes) + _GAP
     if max(width, height) * _DPI > _MOST_PIXELS:
         raise CgruError(
-            f"--heatmap: a picture of {width:.0f} x {height:.0f} inches; choose fewer lines by "
-            "--heatmap-lines, or name a .html"
+            f"--heatmap: a picture of {width:.0f} x {height:.0f} inches; choose fewer lines with "
+            "--heatmap-lines, or name an .html file"
         )
     without: Any = {
         "axes.grid": False,
@@ -64,7 +64,7 @@ def draw(file: BinaryIO, kind: str, title: str, sentences: Sequence[Sentence]) -
             top -= max(size.height for size in row) + _GAP
         figure.savefig(file, format=kind, dpi=_DPI, metadata=metadata, bbox_inches="tight")
     if kind == "png" and any("missing from" in str(warning.message) for warning in caught):
-        warn("the fonts found lack some characters, drawn as boxes; .svg and .html have them")
+        warn("the fonts lack some characters, which appear as boxes; .svg and .html show them")
 
 
 class _Size:

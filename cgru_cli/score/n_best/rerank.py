@@ -81,13 +81,13 @@ class Sentences:
     def _check(self, entry: Entry) -> None:
         found = f"hypothesis of sentence {entry.sentence}"
         if entry.sentence < self._sentence:
-            raise CgruError(f"{found} after one of {self._sentence}")
+            raise CgruError(f"{found} after sentence {self._sentence}")
         if self.limit is not None and entry.sentence >= self.limit:
             raise CgruError(f"{found}, but the references have {self.limit} lines")
         if entry.sentence - self._sentence > GAP:
             raise CgruError(
-                f"{found} after one of {self._sentence}: more than {GAP:,} sentences without any; "
-                "the list is truncated or its number is damaged"
+                f"{found} after sentence {self._sentence}: more than {GAP:,} sentences without "
+                "hypotheses; the list is truncated or the number is damaged"
             )
         if not entry.features:
             raise CgruError("no features to rank by; name a model with -m to add one")

@@ -145,7 +145,7 @@ class NBestList(Pairs):
     def _go_to(self, sentence: int) -> None:
         at, self._at = self._at, sentence
         if sentence < at:
-            raise CgruError(f"hypothesis of sentence {sentence} after one of {at}")
+            raise CgruError(f"hypothesis of sentence {sentence} after sentence {at}")
         if self._sources is None or sentence == at:
             return
         skipped = self._sources.take(sentence - at)

@@ -81,14 +81,14 @@ def test_shades_are_the_weights(monkeypatch):
 
 def test_missing_characters_in_fonts(capsys):
     draw("png", Sentence(1, [view(["\U0001f9e9\ue123", "</s>"], ["A", "</s>"])]))
-    assert "drawn as boxes" in capsys.readouterr().err
+    assert "appear as boxes" in capsys.readouterr().err
     draw("png", Sentence(1, [view(["plain", "</s>"], ["A", "</s>"])]))
     assert capsys.readouterr().err == ""
 
 
 def test_too_large():
     huge = view(["a"] * 900, ["A"] * 900)
-    with pytest.raises(CgruError, match="choose fewer lines by --heatmap-lines"):
+    with pytest.raises(CgruError, match="choose fewer lines with --heatmap-lines"):
         draw("png", *(Sentence(n, [huge]) for n in range(1, 4)))
 
 

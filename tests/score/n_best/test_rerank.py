@@ -90,7 +90,7 @@ def test_lengths_are_in_words_of_the_model():
         (["0 ||| a"], "list: line 1: no features to rank by"),
         (
             ["0 ||| a ||| F0= 1", "999999999999999999 ||| a ||| F0= 1"],
-            "list: line 2: hypothesis of sentence 999999999999999999 after one of 0: more than",
+            "list: line 2: hypothesis of sentence 999999999999999999 after sentence 0: more than",
         ),
         (["9" * 5000 + " ||| a ||| F0= 1"], "list: line 1: no entry"),
     ],

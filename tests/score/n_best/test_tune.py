@@ -192,7 +192,7 @@ def test_finished_sentences_are_written_before_an_error(score, tmp_path):
     code, text, messages = score("--n-best", written(tmp_path / "list", entries), "--rerank")
     assert (code, text) == (1, "A\n")
     assert messages.count("\n") == 1
-    assert "list: line 4: hypothesis of sentence 0 after one of 1" in messages
+    assert "list: line 4: hypothesis of sentence 0 after sentence 1" in messages
 
 
 def test_bad_lists_references_and_weights_are_refused(score, tmp_path):
