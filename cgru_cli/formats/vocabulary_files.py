@@ -31,7 +31,7 @@ _NOT_IN_YAML = re.compile(
 )
 # The characters that yaml-cpp writes with a byte more than UTF-8 has, and reads again.
 _OF_YAML_CPP = {
-    b"\xc1\xbf": "\x7f".encode(),
+    b"\xc1\xbf": b"\x7f",
     b"\xe0\x9f\xbf": "\u07ff".encode(),
     b"\xf0\x8f\xbf\xbf": "\uffff".encode(),
 }

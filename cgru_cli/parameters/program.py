@@ -32,7 +32,8 @@ class ProgramDefaults:
     """The defaults of one program's decoder.
 
     limit: function from the source's length to the maximum length of a translation, both with EOS;
-    sums: whether an ensemble's log-probabilities are added instead of averaged.
+    sums: whether an ensemble's log-probabilities are added instead of averaged;
+    reads: function from a line to the program's words of it, separated by spaces.
     """
 
     program: Program
@@ -44,6 +45,7 @@ class ProgramDefaults:
     search: Literal["shrinking", "nematus-tf"] = "shrinking"
     mini_batch: int = 64
     maxi_batch: int = 100
+    reads: Callable[[str], str] = str
 
 
 def marian_limit(length: int, factor: float = 3.0) -> int:
@@ -56,11 +58,27 @@ def label_limit(length: int) -> int:
     return max(2, length)
 
 
+def _python2_spaces(line: str) -> str:
+    """As `str.split()` of Python 2 separates the words of bytes."""
+    return line.translate(dict.fromkeys(map(ord, "\t\r\v\f"), " "))
+
+
+def _python3_spaces(line: str) -> str:
+    return " ".join(line.split())
+
+
+def _without_return(line: str) -> str:
+    """Marian's `io::getline` drops the `\\r` of line ends on Windows."""
+    return line.removesuffix("\r")
+
+
 _DEFAULTS = (
-    ProgramDefaults(Program.NEMATUS, 5, 0.0, True, lambda _: 200),
-    ProgramDefaults(Program.NEMATUS_TF, 5, 0.0, True, lambda _: 200, True, "nematus-tf", 80, 20),
-    ProgramDefaults(Program.DL4MT, 5, 0.0, True, lambda _: 200),
-    ProgramDefaults(Program.MARIAN, 12, 0.0, False, marian_limit),
+    ProgramDefaults(Program.NEMATUS, 5, 0.0, True, lambda _: 200, reads=_python2_spaces),
+    ProgramDefaults(
+        Program.NEMATUS_TF, 5, 0.0, True, lambda _: 200, True, "nematus-tf", 80, 20, _python3_spaces
+    ),
+    ProgramDefaults(Program.DL4MT, 5, 0.0, True, lambda _: 200, reads=_python2_spaces),
+    ProgramDefaults(Program.MARIAN, 12, 0.0, False, marian_limit, reads=_without_return),
     ProgramDefaults(Program.AMUN, 12, 0.0, False, marian_limit),
     ProgramDefaults(Program.NMTPY, 12, 1.0, True, lambda length: max(100, 3 * length)),
 )

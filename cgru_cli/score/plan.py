@@ -130,13 +130,14 @@ class ScorePlan:
         """
         options = self.options
         sources, targets, n_best = options.source, options.target, options.n_best
+        reads = PROGRAMS[options.compat].reads if options.compat else str
         if one_side and not n_best:
             if sources:
                 raise UsageError(
                     f"--source: {options.model[0]} is a language model and reads no source; give "
                     "its text with --target"
                 )
-            return Texts((), targets or (None,))
+            return Texts((), targets or (None,), reads)
         # Nematus' rescore.py reads a list from standard input; its score.py requires a target
         nematus = options.compat in (Program.NEMATUS, Program.NEMATUS_TF)
         if nematus and sources and not targets and not n_best:
@@ -158,7 +159,7 @@ class ScorePlan:
             raise UsageError(
                 "source and target are both standard input; name a file for one of them"
             )
-        return Texts(sources, targets)
+        return Texts(sources, targets, reads)
 
 
 def _metrics(options: ScoreOptions) -> tuple[str, ...]:

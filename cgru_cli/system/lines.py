@@ -14,7 +14,7 @@ import shlex
 import stat
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO, Self
 
 from ..errors import CgruError, UsageError, reading, warn
@@ -181,7 +181,8 @@ class LineReader:
     keyboard. Raises CgruError at once if an input is missing, a directory or unreadable.
     """
 
-    def __init__(self, *inputs: Source, tell_crlf: bool = True):
+    def __init__(self, *inputs: Source, tell_crlf: bool = True, reads: Callable[[str], str] = str):
+        """reads: changes each line, also the "\\r"."""
         self.invalid = 0
         self._sources = list(inputs or (None,))
         self._input: _Input | None = None
@@ -191,7 +192,7 @@ class LineReader:
         self._searched = 0  # bytes at the start of the buffer that are known to have no newline
         self._deadline: float | None = None
         self._error: CgruError | None = None
-        self._tell_crlf = tell_crlf
+        self._reads, self._tell_crlf = reads, tell_crlf and reads is str
         for source in self._sources:
             _check_readable(source)
         if None in map(path_of, self._sources) and os.isatty(0):
@@ -279,12 +280,12 @@ class LineReader:
                 f"convert the text first: tr -d '\\r' {pipe}"
             )
         try:
-            return line.decode("utf-8")
+            return self._reads(line.decode("utf-8"))
         except UnicodeDecodeError:
             self.invalid += 1
             if self.invalid == 1:
                 warn(f"{self._name}: line {self._number}: invalid UTF-8, replaced by U+FFFD")
-            return line.decode("utf-8", errors="replace")
+            return self._reads(line.decode("utf-8", errors="replace"))
 
     def close(self) -> None:
         """Close the inputs, and warn if several lines had invalid UTF-8."""

@@ -74,7 +74,7 @@ class SearchPlan:
         sampling = _sampling(options, models)
         _check(options, models, self.search, sampling)
         beam_size, normalize, penalty = ranking(options, models, program)
-        self.reading: Reading = base.reading if base else _reading(options, models, self.search)
+        self.reading: Reading = base.reading if base else _reading(options, models)
         # spans that translations copy, and the models' number of placeholders per line
         self.copying, self.placeholders = _copying(options, models, self.reading, self.search)
         sums = options.compat is not None and program.sums
@@ -216,7 +216,11 @@ def _first(*values: Any) -> Any:
     return next(value for value in values if value is not None)
 
 
-def _reading(options: TranslateOptions, models: Sequence[LoadedModel], search: str) -> Reading:
+def _words(reads: Callable[[str], str], line: str) -> list[str]:
+    return tokens(reads(line))
+
+
+def _reading(options: TranslateOptions, models: Sequence[LoadedModel]) -> Reading:
     """How lines become words. Raises UsageError for options that preprocessing makes redundant."""
     asked = {
         "--bpe": options.bpe is not None,
@@ -227,7 +231,7 @@ def _reading(options: TranslateOptions, models: Sequence[LoadedModel], search: s
     preprocessing = None if options.no_preprocess else preprocessing_of(models, asked)
     if options.bpe is not None:
         preprocessing = Preprocessing.of_codes(options.bpe, undone=options.join_bpe)
-    split = str.split if search == "nematus-tf" else tokens
+    split = functools.partial(_words, PROGRAMS[options.compat].reads) if options.compat else tokens
     if options.char_level:
         split = characters
     return Reading(preprocessing, not options.no_spm_encode, options.max_length, split)

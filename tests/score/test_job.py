@@ -42,6 +42,25 @@ def numbers(lines):
     return np.array([[float(x) for x in line.split(" ")] for line in lines])
 
 
+@pytest.mark.parametrize(
+    ("compat", "odd"),
+    [
+        ("nematus", "a\tb\rc"), ("dl4mt", "\ta b\x0bc"), ("nematus-tf", "a\u00a0b c\r"),
+        ("marian", "a b c\r"),
+    ],
+)  # fmt: skip
+def test_words_and_line_ends_of_a_program(model, lines, tmp_path, compat, odd):
+    def scored(source, target):
+        (tmp_path / "s").write_bytes(f"{source}\n".encode())
+        (tmp_path / "t").write_bytes(f"{target}\n".encode())
+        more = ("--compat", compat, "-s", tmp_path / "s", "-t", tmp_path / "t")
+        return lines("-m", model, *more)
+
+    expected = scored("a b c", "A B")
+    assert scored(odd, "A B\r") == expected
+    assert scored("a b\u200bc", "A B") != expected
+
+
 # Vocabularies that were given to the programs, as the model names none.
 NAMES = {"a-shallow/marian-nematus/model.npz": ("vocab.en.json", "vocab.de.json")}
 

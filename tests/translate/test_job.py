@@ -583,6 +583,33 @@ def test_lines_of_a_given_mini_batch_share_their_shortlist(wide, lines):
 
 
 @pytest.mark.parametrize(
+    ("compat", "separators"),
+    [
+        ("nematus", "\t\r\x0b\x0c"),
+        ("dl4mt", "\t\r\x0b\x0c"),
+        ("nematus-tf", "\t\r\x0b\x0c\u00a0\u2028"),
+    ],
+)
+def test_what_separates_the_words_of_a_program(model, lines, compat, separators):
+    (expected,) = lines("-m", model, "--compat", compat, "-k", 3, text="a b c\n")
+    for one in separators:
+        text = f"{one}a{one}b {one} c{one}\n"
+        assert lines("-m", model, "--compat", compat, "-k", 3, text=text) == [expected]
+    (other,) = lines("-m", model, "--compat", compat, "-k", 3, text="a\u200bb c\n")
+    assert other != expected
+
+
+def test_line_ends_of_windows(model, translate):
+    """Marian drops the return; elsewhere it is part of the last word, with a warning."""
+    marian = ("-m", model, "--compat", "marian", "-k", 3)
+    assert translate(*marian, text="a b c\r\n") == translate(*marian, text="a b c\n")
+    native = ("-m", model, "-k", 3, "--n-best")
+    _, without, _ = translate(*native, text="a b c\n")
+    code, found, messages = translate(*native, text="a b c\r\n")
+    assert code == 0 and found != without and "lines end with" in messages
+
+
+@pytest.mark.parametrize(
     "more",
     [
         ("--force-decode", "--precision", "bfloat16", "--alignment", "--word-scores"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Self
 
 from ... import errors
@@ -72,10 +72,16 @@ class Texts(Pairs):
     Raises CgruError if the numbers of lines differ, before reading if they can be counted.
     """
 
-    def __init__(self, sources: Sequence[Source], targets: Sequence[Source]):
-        """sources: () for the text of a language model."""
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        targets: Sequence[Source],
+        reads: Callable[[str], str] = str,
+    ):
+        """sources: () for the text of a language model; reads: changes each line."""
         self._source_name, self._name = (_joined(names) for names in (sources, targets))
-        super().__init__(LineReader(*targets), LineReader(*sources) if sources else None)
+        source = LineReader(*sources, reads=reads) if sources else None
+        super().__init__(LineReader(*targets, reads=reads), source)
         if sources:
             ours, theirs = count_lines(sources), count_lines(targets)
             if ours is not None and theirs is not None:
