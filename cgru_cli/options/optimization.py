@@ -119,7 +119,7 @@ class OptimizationOptions(BatchOptions):
         finite""")
 
     learn_rate: float = RATE.number(
-        0, 1000, default=1e-4, by_data="0.0003 to 0.002 for adam, less for large states"
+        0, 1000, default=1e-4, by_data="0.003 for adam, 0.0003 for states above 512"
     )("""
         -l --learn-rate R (--learning_rate --lrate): learning rate; 0 leaves the weights unchanged,
         to validate a model""")
@@ -134,7 +134,9 @@ class OptimizationOptions(BatchOptions):
     lr_warmup_cycle: bool = WARMUP("--lr-warmup-cycle: repeat the warm-up whenever it has ended")
     lr_warmup_at_reload: bool = WARMUP("""
         --lr-warmup-at-reload: repeat the warm-up after the first update of a run that resumes""")
-    lr_decay_inv_sqrt: str = RATE.frequency("0")("""
+    lr_decay_inv_sqrt: str = RATE.frequency(
+        "0", by_data="4000u for adam unless --learn-rate or --lr-decay is given"
+    )("""
         --lr-decay-inv-sqrt N[u|e|t]: decay the learning rate by sqrt(N / progress) once progress
         exceeds N updates (u), epochs (e) or target words (t); 0: no decay""")
     lr_decay_inv_sqrt_start: str | None = RATE.frequency(None)("""

@@ -16,9 +16,10 @@ out=${OUT:-docs} steps=${STEPS:-base domain ensemble back distill noise analysis
 here=$(cd "$(dirname "$0")" && pwd)
 
 case $size in
-  small) embedding=128 state=256 student=(48 112) pieces=8000 pairs=60000 default=2000 ;;
-  base) embedding=256 state=512 student=(96 224) pieces=16000 pairs=0 default=12000 ;;
-  large) embedding=512 state=1024 student=(192 448) pieces=32000 pairs=0 default=60000 ;;
+  small) embedding=128 state=256 student=(48 112) pieces=8000 pairs=60000 default=4000 ;;
+  base) embedding=256 state=512 student=(96 224) pieces=16000 pairs=0 default=24000 ;;
+  large) embedding=512 state=1024 student=(192 448) pieces=32000 pairs=0 default=30000
+    set -- --mini-batch-words 4000 "$@" ;;
   *) echo "SIZE=$size: small, base or large is expected" >&2; exit 2 ;;
 esac
 updates=${UPDATES:-$default} eighth=$((updates / 8)) half=$((updates / 2))
@@ -48,7 +49,7 @@ train() {
   [[ " ${*:2} " != *" --valid-sets "* ]] || sets=()
   python "$here/budget.py" run "$folder/clock.tsv" 1000000 \
     cgru train -m "$folder/model.npz" -v "$vocabulary" "$vocabulary" --dim-emb "$embedding" \
-    --dim-rnn "$state" --tied-embeddings-all --mini-batch-words 2000 --after "${updates}u" \
+    --dim-rnn "$state" --tied-embeddings-all --after "${updates}u" \
     --save-freq "${eighth}u" --keep 3 ${sets[@]+"${sets[@]}"} "${@:2}" \
     ${more[@]+"${more[@]}"}
   tail -n 1 "$folder/clock.tsv" | cut -f 2 > "$folder/trained"
@@ -139,7 +140,7 @@ for step in $steps; do
       [ -e "${taught[1]}" ] || cgru translate -m "${teachers[@]}" -k 4 --n-best -n 1 \
         --max-length-factor 2 --mini-batch 128 --precision bfloat16 -i "${domain[0]}" \
         --resume -o "$out/taught.nbest"
-      make_file "${taught[1]}" cgru score --n-best "$out/taught.nbest" --oracle chrf \
+      make_file "${taught[1]}" cgru score --n-best "$out/taught.nbest" --oracle bleu \
         -r "${domain[1]}"
       [ -e "$out/teacher.npy" ] || cgru score -m "${teachers[@]}" --ensemble -s "${domain[0]}" \
         -t "${domain[1]}" --word-top-k 8 -o "$out/teacher.npy"

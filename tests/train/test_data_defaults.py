@@ -36,9 +36,9 @@ def chosen(pairs, words=20, *, joint=True, stated=None, **options):
 @pytest.mark.parametrize(
     ("pairs", "values"),
     [
-        (1_000, (128, 256, 0.001, "50u", 1000, 0.3, 0.3, 0.4)),
-        (29_000, (256, 512, 0.001, "150u", 1500, 0.2, 0.2, 0.3)),
-        (300_000, (256, 512, 0.001, "500u", 1500, 0.1, 0.1, 0.2)),
+        (1_000, (128, 256, 0.003, "50u", 1000, 0.3, 0.3, 0.4)),
+        (29_000, (256, 512, 0.003, "250u", 1000, 0.2, 0.2, 0.3)),
+        (300_000, (256, 512, 0.003, "500u", 1000, 0.1, 0.1, 0.2)),
         (2_000_000, (512, 1024, 0.0003, "500u", 4000, 0.0, 0.0, 0.0)),
     ],
 )
@@ -48,6 +48,7 @@ def test_sizes_rate_batches_and_dropout_follow_from_the_pairs(pairs, values):
     made = chosen(pairs)
     assert tuple(made[name] for name in names.split()) == values
     assert (made["label_smoothing"], made["exponential_smoothing"]) == (0.1, 0.001)
+    assert made["lr_decay_inv_sqrt"] == "4000u"
 
 
 def test_the_documentation_has_the_table():
@@ -75,22 +76,25 @@ def test_options_that_depend_on_each_other():
     """One size determines the other, rate and dropout; a dropout option turns chosen ones off."""
     small = chosen(29_000, dim_rnn=128)
     assert "dim_rnn" not in small
-    assert (small["dim_emb"], small["learn_rate"], small["dropout_output"]) == (64, 0.002, 0.15)
+    assert (small["dim_emb"], small["learn_rate"], small["dropout_output"]) == (64, 0.003, 0.15)
     assert chosen(29_000, dim_emb=512)["dim_rnn"] == 1024
     assert chosen(29_000, dim_emb=512)["learn_rate"] == 0.0003
     assert "dim_emb" not in chosen(29_000, dim_factors=(4, 2))
     assert not [n for n in chosen(29_000, dropout_hidden=0.2) if n.startswith("dropout")]
     for batches in ({"mini_batch": 80}, {"mini_batch_fit": True}):
         assert "mini_batch_words" not in chosen(29_000, **batches)
-    assert not {"learn_rate", "lr_warmup"} & chosen(100, optimizer="adadelta").keys()
+    rate = {"learn_rate", "lr_warmup", "lr_decay_inv_sqrt"}
+    assert not rate & chosen(100, optimizer="adadelta").keys()
     rated = chosen(100, learn_rate=0.0001)  # the declared default, but stated
-    assert "learn_rate" not in rated and rated["lr_warmup"] == "50u"
+    assert rate & rated.keys() == {"lr_warmup"} and rated["lr_warmup"] == "50u"
+    assert rate & chosen(100, lr_decay=0.5).keys() == {"learn_rate", "lr_warmup"}
 
 
 def test_a_trained_model_keeps_its_sizes_and_continues_with_a_lower_rate():
     values = chosen(29_000, pretrained_model="m.npz")
-    assert not {"dim_emb", "dim_rnn", "tied_embeddings_all", "lr_warmup"} & values.keys()
-    assert values["learn_rate"] == pytest.approx(0.0009)  # 0.3 times the rate of states of 40
+    absent = {"dim_emb", "dim_rnn", "tied_embeddings_all", "lr_warmup", "lr_decay_inv_sqrt"}
+    assert not absent & values.keys()
+    assert values["learn_rate"] == pytest.approx(0.0003)  # a tenth of the rate of states of 40
     risk = chosen(29_000, pretrained_model="m.npz", objective="mrt")
     assert risk.keys() == {"valid_freq", "valid_lines", "valid_beam_size"}
 
@@ -109,7 +113,8 @@ def test_the_choice_is_described():
     (text,) = described(chosen(29_000), 29_000, validates=True)
     assert text.startswith(
         "Chosen for 29,000 pairs: embeddings of 256, states of 512, one embedding matrix, learning "
-        "rate 0.001, warm-up of 150 updates, mini-batches of 1,500 words, dropout 0.2 of embeddings"
+        "rate 0.003, warm-up of 250 updates, decay from update 4000, mini-batches of 1,000 words, "
+        "dropout 0.2 of embeddings"
     )
     assert "validation every epoch, if that takes at most 3 % of the time (change each" in text
     (text,) = described({"valid_freq": "1000u"}, 9, validates=True)
