@@ -46,7 +46,7 @@ train() {
     -v "$vocabulary" "$vocabulary" "${batches[@]}" --tied-embeddings-all --dim-emb "$embedding"
     --cost-type ce-mean-words --optimizer-params 0.9 0.98 1e-9 --exponential-smoothing 0.001
     --shuffle-in-ram --quiet-translation --log "$2/marian.log" --quiet)
-  local cgru=(--dim-emb "$embedding" --dim-rnn "$state" --tied-embeddings-all --learn-rate 0.001
+  local cgru=(--dim-emb "$embedding" --dim-rnn "$state" --tied-embeddings-all --learn-rate 0.003
     --lr-warmup 300u --exponential-smoothing 0.001 --dropout-embedding 0 --valid-freq 0)
   case $1 in
     cgru-defaults)
