@@ -70,8 +70,9 @@ def weights(log_probs: np.ndarray, sampling: Sampling) -> np.ndarray:
     log_probs: (R,N), -inf for forbidden words. Probabilities are normalised over the other words.
     Words outside the `top` most probable, outside the nucleus (Holtzman et al. 2020, "The Curious
     Case of Neural Text Degeneration") or below epsilon (Hewitt et al. 2022, "Truncation Sampling as
-    Language Model Desmoothing") have weight 0, except for the most probable word. The temperature
-    applies to the remaining words, as in Marian's `sampling.h`.
+    Language Model Desmoothing") have weight 0, except for the most probable word; the settings have
+    at most one of the three. The temperature applies to the remaining words, as in Marian's
+    `sampling.h`.
     """
     logs = log_probs.astype(np.float64)
     logs -= logs.max(axis=1, keepdims=True)
