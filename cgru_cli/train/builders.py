@@ -215,7 +215,7 @@ def read_dev_set(setup: Setup) -> DevSet | None:
         preprocessing = Preprocessing.read(texts.preprocessing)
     return DevSet.read(
         *texts.dev,
-        TextEncoding.of(model, setup.vocabularies, preprocessing),
+        TextEncoding.of(model, setup.vocabularies, preprocessing, plan.options.compat),
         reference=texts.reference,
         max_length=plan.options.valid_max_length,
         lines=plan.options.valid_lines,

@@ -14,6 +14,7 @@ from ..corpus.teacher_words import TeacherWords
 from ..errors import CgruError, UsageError
 from ..formats.model import Model
 from ..options.train import TrainOptions
+from ..parameters.program import PROGRAMS
 from ..parameters.structure import Type
 from ..system.lines import tokens
 from ..text.conditions import condition_columns
@@ -35,7 +36,8 @@ class TextEncoding:
     vocabularies: sources (one per factor), then target. condition: the number of labels or numbers
     in the source, if it is not text. right_left: whether the model writes sentences from their end;
     source_reversed: whether it reads them from their end. preprocessing: how the lines were
-    prepared, None for words or for sub-words with `@@`.
+    prepared, None for words or for sub-words with `@@`. compat: the program whose rule separates
+    words; by default, only spaces do.
     """
 
     vocabularies: Sequence[Vocabulary]
@@ -44,6 +46,7 @@ class TextEncoding:
     right_left: bool = False
     source_reversed: bool = False
     preprocessing: Preprocessing | None = None
+    compat: str | None = None
 
     @classmethod
     def of(
@@ -51,11 +54,12 @@ class TextEncoding:
         model: Model,
         vocabularies: Sequence[Vocabulary],
         preprocessing: Preprocessing | None = None,
+        compat: str | None = None,
     ) -> TextEncoding:
         """The encoding for a model."""
         s, settings = model.structure, model.settings
         directions = settings.right_left, settings.source_reversed
-        return cls(vocabularies, s.type, s.condition_size, *directions, preprocessing)
+        return cls(vocabularies, s.type, s.condition_size, *directions, preprocessing, compat)
 
     @property
     def target(self) -> Vocabulary:
@@ -63,7 +67,7 @@ class TextEncoding:
 
     def source_ids(self, line: str) -> list[Any]:
         """The ids of a source line from its beginning, a tuple for each word."""
-        sources = self.vocabularies[:-1]
+        sources, line = self.vocabularies[:-1], self._read(line)
         if self.condition:
             return condition_columns(line, sources, self.condition)
         return source_columns(line, sources, starts=self.kind is Type.TAGGER)
@@ -73,6 +77,7 @@ class TextEncoding:
 
         Raises CgruError for unknown labels.
         """
+        line = self._read(line)
         if not self.kind.writes_text:
             return label_ids(tokens(line), self.target, one=self.kind is Type.CLASSIFIER)
         return self.target.encode(self._turned(self.target.tokenize(line)))
@@ -91,6 +96,9 @@ class TextEncoding:
         """The plain text of the words of a target line."""
         whole = self.target.splits  # otherwise these are SentencePiece's pieces
         return self.plain(" ".join(words) if whole else self.target.detokenize(words))
+
+    def _read(self, line: str) -> str:
+        return PROGRAMS[self.compat].reads(line) if self.compat else line
 
     def _turned(self, words: list[Word]) -> list[Word]:
         """Words converted from reading order to the order of the model, or back."""
@@ -123,6 +131,8 @@ def encode(
     key = " ".join(vocabulary.fingerprint for vocabulary in encoding.vocabularies)
     key += " right-left" * beside.from_end + f" {kind}" * (not kind.writes_text)
     key += f" condition {encoding.condition}" * bool(encoding.condition)
+    if encoding.compat and PROGRAMS[encoding.compat].reads is not str:
+        key += f" read as {encoding.compat}"
     key += " pieces" * any(not vocabulary.splits for vocabulary in encoding.vocabularies)
     if any(every) or options.copy:
         key += f" {variants}"

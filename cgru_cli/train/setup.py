@@ -111,7 +111,7 @@ def prepare(
     if options.copy:
         path = spare / PREPROCESSING if spare else folder.beside(PREPROCESSING)
         texts = _recorded_copying(options.copy, texts, vocabularies, path)
-    encoding = TextEncoding.of(model, vocabularies)
+    encoding = TextEncoding.of(model, vocabularies, compat=options.compat)
     corpus = encode(texts, encoding, options, folder.beside(".corpus"), spare)
     first_epoch = corpus.of_epoch(0)
     if stated is not None:

@@ -9,6 +9,7 @@ import runs
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.parameters.structure import Type
+from cgru_cli.text.vocabulary import Vocabulary
 from cgru_cli.train.encoding import TextEncoding, encode
 from cgru_cli.train.texts import Texts, read_vocabularies
 
@@ -132,3 +133,18 @@ def test_text_that_is_refused(data, tmp_path, content, message):
     with pytest.raises(CgruError, match=message):
         encoded(data, tmp_path / "cache")
     assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize(
+    ("compat", "source", "target"),
+    [("nematus", "a\tb", "A\x0bB\r"), ("dl4mt", "a\rb", "A\tB"),
+     ("nematus-tf", "a\u00a0b", "A B\r"), ("marian", "a b\r", "A B\r")],
+)  # fmt: skip
+def test_words_and_line_ends_of_a_program(compat, source, target):
+    source_words, target_words = (
+        Vocabulary({"</s>": 0, "<unk>": 1, a: 2, b: 3}, "v.json") for a, b in ("ab", "AB")
+    )
+    encoding = TextEncoding([source_words, target_words], compat=compat)
+    assert encoding.source_ids(source) == [(2,), (3,)] and encoding.target_ids(target) == [2, 3]
+    native = TextEncoding([source_words, target_words])
+    assert (1,) in native.source_ids(source) or 1 in native.target_ids(target)
