@@ -62,6 +62,11 @@ def write(
     Raises CgruError if the format cannot hold the model, naming each feature, and if a file exists
     without force; UsageError if the path does not fit the format.
     """
+    if model.runtime == "onnx" and not model.arrays:
+        raise CgruError(
+            f"{model.path}: was loaded for ONNX Runtime, without its arrays; "
+            "cgru_cli.formats.read_model reads them"
+        )
     path = output_path(path, to)
     lost = cannot_hold(model.structure, to)
     if DIALECT.get(to) in MARIAN and not model.one_direction:

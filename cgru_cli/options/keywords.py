@@ -136,6 +136,7 @@ def checked(options: type, given: Mapping[str, Any], known: Sequence[str]) -> di
         several = [os.fspath(one) if isinstance(one, os.PathLike) else one for one in several]
         if value is not None or default is not None:
             try:
+                several = [one.item() if hasattr(one, "dtype") else one for one in several]  # NumPy
                 several = [one if one == default else stated.read(one) for one in several]
             except ValueError as error:
                 raise UsageError(f"{name}: {error}") from None
@@ -185,6 +186,13 @@ def one_text(what: str, given: Any) -> str:
     if not isinstance(given, str):
         advice = "; decode it first" if isinstance(given, bytes | bytearray) else ""
         raise UsageError(f"{what}: text is expected, not {type(given).__name__}{advice}")
+    try:
+        given.encode()
+    except UnicodeEncodeError as error:
+        code = ord(given[error.start])
+        raise UsageError(
+            f"{what}: U+{code:04X} is half of a surrogate pair, no character"
+        ) from None
     return given
 
 

@@ -45,7 +45,7 @@ def application(service: Service, passwords: Sequence[str] = ()) -> Admission:
 
     async def translate(request: Request) -> Response:
         content = await body(request, service.options)
-        fields = form_fields(content) if is_form(request) else fields_of(content)
+        fields = form_fields(content) if is_form(request, content) else fields_of(content)
         if known and "account" not in request.scope:
             key = fields.get("api_key") or ""
             if not admit(request.scope, str(key), known):

@@ -22,10 +22,13 @@ from .served_model import SearchOptions, ServedModel
 from .service import Service
 
 
-def is_form(request: Request) -> bool:
-    """Whether the body is a form, as from this protocol's Python client."""
-    kind = request.headers.get("content-type", "")
-    return kind.partition(";")[0].strip() == "application/x-www-form-urlencoded"
+def is_form(request: Request, content: bytes) -> bool:
+    """Whether the body is a form, as from this protocol's Python client.
+
+    curl calls every body a form, so a body that begins like JSON is none.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip()
+    return kind == "application/x-www-form-urlencoded" and not content.lstrip().startswith(b"{")
 
 
 def form_fields(content: bytes) -> dict[str, Any]:

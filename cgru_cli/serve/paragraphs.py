@@ -33,7 +33,8 @@ async def translated(
         raise Refusal("loading", headers={"Retry-After": "5"})
     search, longest = kind.model.search, service.options.max_characters
     form = None if plain else search.plan.options.markup
-    lines = [text.split("\n") for text in texts]
+    breaks = ["\r\n" if 0 < text.count("\n") == text.count("\r\n") else "\n" for text in texts]
+    lines = [text.split(line_break) for text, line_break in zip(texts, breaks, strict=True)]
     for number, text in enumerate(lines):
         if form and any(len(line) > longest for line in text):
             message = f"this server takes lines of {longest} characters"
@@ -46,7 +47,8 @@ async def translated(
         rest, right_left, whole = iter(done), kind.model.right_left, []
         for number, text in enumerate(paragraphs):
             parts = [one.translation(number, [next(rest) for _ in one.lines]) for one in text]
-            whole.append(Translation.joined(number, parts, "\n".join, right_left=right_left))
+            join = breaks[number].join
+            whole.append(Translation.joined(number, parts, join, right_left=right_left))
         return whole
 
     paragraphs = await asyncio.to_thread(begun)  # reading and placing marks takes time

@@ -1,6 +1,7 @@
 """The server's own protocol: `/v1/translate`, `/v1/alternatives`, `/v1/score`, `/v1/models`."""
 
 import asyncio
+import dataclasses
 import math
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, cast
@@ -193,11 +194,14 @@ class Rest:
             )
         pairs = [Pair(pair.source, pair.target) for pair in asked.pairs]
         done: list[ScoredPair] = await answered(request, service, Kind(model, None), pairs)
-        alpha = model.plan.settings.normalize if asked.normalize is None else asked.normalize
+        settings = model.plan.settings
+        if asked.normalize is not None:
+            settings = dataclasses.replace(settings, normalize=asked.normalize)
         scores = []
         for pair in done:
             length = len(pair.hypothesis.tokens) + 1
-            hypothesis = pair.hypothesis._replace(total=pair.hypothesis.score / length**alpha)
+            total = settings.total(pair.hypothesis.score, length)
+            hypothesis = pair.hypothesis._replace(total=total)
             source = [*pair.source, EOS]
             scores.append(_scored(messages.ScoredPair, model, hypothesis, asked, source=source))
         return encoded(messages.ScoreAnswer(model.name, scores))

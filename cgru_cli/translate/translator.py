@@ -167,7 +167,8 @@ class Translator:
 
     def _for_call(self, options: dict, more: dict[str, Any], n_best: int | None) -> LineSearch:
         """The search with the options of a call; more: options that need no check."""
-        if n_best is not None and (type(n_best) is not int or not 0 < n_best <= 1000):
+        whole = hasattr(n_best, "__index__") and not isinstance(n_best, bool)
+        if n_best is not None and not (whole and 0 < n_best <= 1000):
             raise UsageError(f"n_best: a whole number from 1 to 1000 is expected, not {n_best!r}")
         given = checked(TranslateOptions, options, [*SearchKeywords.__annotations__])
         search = self._search
@@ -224,7 +225,7 @@ def _fields(
             except StopIteration:
                 raise UsageError(f"{name}: there are more lines than {name}") from None
             if name == "prefixes" and isinstance(value, str):
-                fields = fields._replace(beginning=value)
+                fields = fields._replace(beginning=one_text(f"line {number}: prefixes", value))
                 continue
             if not isinstance(value, list | tuple):
                 kind = type(value).__name__

@@ -90,6 +90,12 @@ def test_a_file_is_read_back_bit_for_bit(folder):
     assert (folder / "back.npz").read_bytes() == (folder / "model.npz").read_bytes()
 
 
+def test_a_model_without_its_arrays_is_not_written(folder, tmp_path):
+    with pytest.raises(CgruError, match="without its arrays; cgru_cli.formats.read_model reads"):
+        write_model(load_model(folder / "model.onnx"), tmp_path / "x.npz")
+    assert not (tmp_path / "x.npz").exists()
+
+
 def test_int8_is_described_and_not_read_back(folder, capsys):
     path = str(folder / "int8.onnx")
     run(path, None, ConvertOptions(info=True))

@@ -1,5 +1,6 @@
 """Clients of LibreTranslate get the answers that they expect."""
 
+import json
 from urllib.parse import urlencode
 
 import pytest
@@ -45,6 +46,7 @@ def test_a_text_and_a_list_of_texts(web):
 def test_lines_stay_lines(web):
     one, other = lines(web, "a b c", "d")
     assert asked(web, q="a b c\n\nd")["translatedText"] == f"{one}\n\n{other}"
+    assert asked(web, q="a b c\r\n\r\nd")["translatedText"] == f"{one}\r\n\r\n{other}"
 
 
 def test_alternatives_are_the_next_of_the_n_best_list(web):
@@ -60,6 +62,9 @@ def test_a_form_as_its_python_client_sends(web):
     form = urlencode({"q": "a b c", "source": "en", "target": "de", "api_key": ""})
     headers = {"content-type": "application/x-www-form-urlencoded"}
     answer = web.post("/translate", headers=headers, content=form)
+    assert answer.json() == asked(web, q="a b c")
+    fields = {"q": "a b c", "source": "en", "target": "de"}
+    answer = web.post("/translate", headers=headers, content=f" {json.dumps(fields)}")  # curl's
     assert answer.json() == asked(web, q="a b c")
 
 

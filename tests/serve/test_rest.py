@@ -154,6 +154,14 @@ def test_scores_are_those_of_the_scorer(web, model_path):
         assert one["total"] == pytest.approx(one["score"] / len(one["word_scores"]))
 
 
+def test_totals_count_the_word_penalty(model_path):
+    with serving(loaded(f"model={model_path}", word_penalty=0.5, normalize=1.0)) as app:
+        (one,) = posted(client(app), "/v1/score", pairs=[{"source": "a", "target": "A B"}])[
+            "scores"
+        ]
+    assert one["total"] == pytest.approx(one["score"] / 3 - 0.5, abs=1e-5)
+
+
 def test_models_and_limits_are_listed(web):
     listed = web.get("/v1/models").json()
     assert [model["name"] for model in listed["models"]] == ["model"]

@@ -36,6 +36,20 @@ def test_translations_carry_the_numbers_of_their_lines(path):
     assert len(by_number[10].hypotheses) == 3
 
 
+def test_numpys_numbers_are_numbers(translator):
+    found = translator.translate("a b", n_best=np.int64(2), beam_size=np.int64(3))
+    assert [one.total for one in found] == [
+        one.total for one in translator.translate("a b", n_best=2, beam_size=3)
+    ]
+
+
+@pytest.mark.parametrize("given", [{}, {"prefixes": ["\udc80"]}, {"constraints": [["\udc80"]]}])
+def test_half_a_surrogate_pair_is_refused(translator, given):
+    line = "a" if given else "a\ud800b"
+    with pytest.raises(CgruError, match=r"line 1.*U\+D[8C][08]0 is half of a surrogate pair"):
+        translator.translate([line], **given)
+
+
 def test_scores_add_up_and_cut_translations_lack_eos(translator):
     for hypotheses in translator.translate(LINES, n_best=3):
         totals = [one.total for one in hypotheses]
