@@ -91,7 +91,7 @@ def test_a_file_is_read_back_bit_for_bit(folder):
 
 
 def test_a_model_without_its_arrays_is_not_written(folder, tmp_path):
-    with pytest.raises(CgruError, match="without its arrays; cgru_cli.formats.read_model reads"):
+    with pytest.raises(CgruError, match="without its arrays; "):
         write_model(load_model(folder / "model.onnx"), tmp_path / "x.npz")
     assert not (tmp_path / "x.npz").exists()
 
