@@ -1,10 +1,14 @@
 """The interface of all formats: it returns segments, and takes translations."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
 from ..errors import CgruError
+
+_SPACES = re.compile(r"""(?P<tag><[A-Za-z/](?:[^<>"']|"[^"]*"|'[^']*')*>)|\s+""")
+_LINE_BREAK = re.compile(r"\r\n?|\n")
 
 
 class Document(ABC):
@@ -35,20 +39,30 @@ class TextDocument(Document):
         super().__init__()
         self.text = decoded(content)
         self._spans: list[tuple[int, int]] = []
+        self._tags: dict[str, str] = {}  # tags with line breaks, by their form in segments
 
     def add(self, start: int, end: int, shown: str | None = None) -> None:
         """Make a segment of the text from start to end, or of `shown` instead.
 
-        Texts without letters are not translated.
+        Texts without letters are not translated. Spaces in tags are kept.
         """
-        shown = " ".join((shown or self.text[start:end]).split())
+        shown = _SPACES.sub(self._spaced, shown or self.text[start:end]).strip()
         if translatable(shown):
             self.segments.append(shown)
             self._spans.append((start, end))
 
+    def _spaced(self, match: re.Match[str]) -> str:
+        """A tag in one line, or one space."""
+        if not match["tag"]:
+            return " "
+        line = _LINE_BREAK.sub(" ", match[0])
+        if line != match[0]:
+            self._tags[line] = match[0]
+        return line
+
     def fitted(self, translation: str, _segment: str) -> str:
         """A translation, adapted to the text's format."""
-        return translation
+        return _SPACES.sub(lambda match: self._tags.get(match[0], match[0]), translation)
 
     def written(self, translations: Sequence[str]) -> bytes:
         parts, place = [], 0

@@ -13,6 +13,7 @@ _MARKS = re.compile(
     r"<(?P<slash>/?)(?P<name>[A-Za-z][\w-]*)(?:\s[^<>]*)?/?>"
     rf"|{PLACEHOLDER}|\s*\n\s*"
 )
+_PLURALS = re.compile(r"nplurals\s*=\s*([1-9])\b")
 _CHARSET = re.compile(rb"Content-Type:[^\n]*charset=([\w.-]+)", re.IGNORECASE)
 
 
@@ -30,12 +31,17 @@ class Catalogue(Document):
         # "\n" because polib would open a file whose name is the text
         text = "\n" + decoded(content, self._encoding)
         self._file = installed("polib", "documents").pofile(text, encoding=self._encoding)
+        plurals = _PLURALS.search(self._file.metadata.get("Plural-Forms", ""))
         self._places: list[tuple[Any, int | None, MarkedText]] = []  # None: not a plural
         for entry in self._file.untranslated_entries():
             forms: list[tuple[int | None, str]] = [(None, entry.msgid)]
             if entry.msgid_plural:
                 count = max(2, len(entry.msgstr_plural))
-                forms = [(i, entry.msgid_plural if i else entry.msgid) for i in range(count)]
+                count = int(plurals[1]) if plurals else count
+                entry.msgstr_plural = {i: entry.msgstr_plural.get(i, "") for i in range(count)}
+                forms = [(i, entry.msgid_plural) for i in range(count)]
+                if count > 1:
+                    forms[0] = 0, entry.msgid
             for form, message in forms:
                 marked = MarkedText(message, _MARKS)
                 if translatable(marked.plain):
@@ -49,5 +55,11 @@ class Catalogue(Document):
                 entry.msgstr = text
             else:
                 entry.msgstr_plural[form] = text
-        text = str(self._file)
-        return text.removeprefix("" if self._file.header else "#\n").encode(self._encoding)
+        try:
+            return self._text().encode(self._encoding)
+        except UnicodeEncodeError:
+            self._file.metadata["Content-Type"] = "text/plain; charset=UTF-8"
+            return self._text().encode()
+
+    def _text(self) -> str:
+        return str(self._file).removeprefix("" if self._file.header else "#\n")

@@ -13,6 +13,7 @@ _FRONT_MATTER = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*\r?\n(?:.*\r?\n)*?\1[ \t]*
 _LINE = re.compile(r"\r\n?|\n")
 _HARD_BREAK = re.compile(r"(?: {2,}|\\)$")
 _BLOCK = re.compile(r"#{1,6}\s|>|[-+*]\s|\d+[.)]\s|```|~~~|\||---|===")  # would begin another block
+_PIPE = re.compile(r"(?<!\\)\|")  # would end a cell
 
 
 class Markdown(TextDocument):
@@ -28,14 +29,18 @@ class Markdown(TextDocument):
         begin = matter.end() if matter else 0
         starts = [begin, *(match.end() for match in _LINE.finditer(self.text, begin))]
         starts.append(len(self.text) + 1)
-        lines, place = (0, 0), 0
+        lines, place, before = (0, 0), 0, ""
         for token in parser.parse(self.text[begin:].removeprefix("\ufeff")):
             lines = token.map or lines  # a cell of a table has the lines of its row
             if token.type == "inline":
                 place = max(place, starts[lines[0]])
-                for span in self._found(token.content, starts[lines[0] : lines[1] + 1], place):
+                text = token.content
+                if before in ("th_open", "td_open"):
+                    text = text.replace("|", r"\|")  # as written in tables
+                for span in self._found(text, starts[lines[0] : lines[1] + 1], place):
                     self.add(*span)
                     place = span[1]
+            before = token.type
 
     def _found(self, content: str, starts: list[int], place: int) -> Iterator[tuple[int, int, str]]:
         """The parts of a block between hard line breaks, no parts if its lines are not found.
@@ -60,5 +65,7 @@ class Markdown(TextDocument):
                 parts = []
 
     def fitted(self, translation: str, segment: str) -> str:
+        if r"\|" in segment and not _PIPE.search(segment):  # may be a cell
+            translation = _PIPE.sub(r"\|", translation)
         begins = _BLOCK.match(translation) and not _BLOCK.match(segment)
         return "\\" + translation if begins else translation

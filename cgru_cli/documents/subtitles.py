@@ -23,21 +23,18 @@ class Subtitles(Document):
         text = decoded(content)
         self._bom, text = ("\ufeff" if text.startswith("\ufeff") else ""), text.lstrip("\ufeff")
         self._ends = "\r\n" if "\r\n" in text else "\n"
-        self._subtitles = list(self._library.parse(text.replace("\r\n", "\n")))
-        marked = [MarkedText(one.content, _MARKS) for one in self._subtitles]
-        self._marked = {i: one for i, one in enumerate(marked) if translatable(one.plain)}
-        self.segments = [one.segment for one in self._marked.values()]
+        self._text = text.replace("\r\n", "\n")
+        list(self._library.parse(self._text))  # raises errors
+        spans = [match.span(5) for match in self._library.SRT_REGEX.finditer(self._text)]
+        every = [(*span, MarkedText(self._text[slice(*span)], _MARKS)) for span in spans]
+        self._marked = [one for one in every if translatable(one[2].plain)]
+        self.segments = [marked.segment for *_, marked in self._marked]
 
     def written(self, translations: Sequence[str]) -> bytes:
-        contents = [one.content for one in self._subtitles]
-        for (i, marked), translation in zip(self._marked.items(), translations, strict=True):
-            contents[i] = marked.restored(translation)
-        text = "".join(
-            one.to_srt(strict=False, eol="\n")
-            if content == one.content
-            else self._library.Subtitle(
-                one.index, one.start, one.end, content, one.proprietary
-            ).to_srt()
-            for one, content in zip(self._subtitles, contents, strict=True)
-        )
-        return (self._bom + text.replace("\n", self._ends)).encode()
+        parts, place = [self._bom], 0
+        for (start, end, marked), translation in zip(self._marked, translations, strict=True):
+            if translation != marked.segment:
+                content = self._library.make_legal_content(marked.restored(translation))
+                parts += [self._text[place:start], content]
+                place = end
+        return "".join([*parts, self._text[place:]]).replace("\n", self._ends).encode()

@@ -21,8 +21,11 @@ LARGEST = 100 << 20  # bytes of the unpacked files
 RATIO = 100  # maximum ratio of unpacked files to the document
 _PARTS = re.compile(r"word/(?:document|header\d*|footer\d*|footnotes|endnotes)\.xml")
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_STRICT = "{http://purl.oclc.org/ooxml/"  # begins the namespaces of Strict Open XML
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
-_AROUND = (f"{_W}hyperlink", f"{_W}ins", f"{_W}smartTag")  # contain runs
+_CONTROL, _CONTENT = f"{_W}sdt", f"{_W}sdtContent"
+_AROUND = (f"{_W}hyperlink", f"{_W}ins", f"{_W}smartTag", _CONTROL)  # contain runs
+_LINE_BREAK = re.compile(r"\r\n?|\n")
 _DROPPED = (f"{_W}proofErr", f"{_W}lastRenderedPageBreak", f"{_W}softHyphen")
 
 
@@ -32,7 +35,7 @@ class Word(Document):
     media_type = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
     def __init__(self, content: bytes):
-        """Raises CgruError for a file with macros, and for a file that is too large unpacked."""
+        """Raises CgruError for a file with macros, in Strict Open XML, or too large unpacked."""
         super().__init__()
         self._archive = zipfile.ZipFile(io.BytesIO(content))
         files = self._archive.infolist()
@@ -48,9 +51,13 @@ class Word(Document):
         types = self._archive.read("[Content_Types].xml")
         if b"macroEnabled" in types or any(name.endswith("vbaProject.bin") for name in names):
             raise CgruError("has macros; save it as a .docx file without them")
+        for one in files:
+            self._archive.read(one)  # a damaged file is refused now, not after the translation
         self._trees = {
             name: parsed(self._archive.read(name)) for name in names if _PARTS.fullmatch(name)
         }
+        if self._trees["word/document.xml"].getroot().tag.startswith(_STRICT):
+            raise CgruError("in Strict Open XML format; save it as a normal Word document (.docx)")
         every = (_Paragraph(p) for tree in self._trees.values() for p in tree.iter(f"{_W}p"))
         self._paragraphs = [one for one in every if translatable(one.plain)]
         self.segments = [one.segment for one in self._paragraphs]
@@ -144,7 +151,11 @@ def _within(around: Any, parent: Any) -> Any:
     """A new element like `around`, such as a hyperlink, in the parent; None: the parent itself."""
     if around is None:
         return parent
-    return etree().SubElement(parent, around.tag, around.attrib)
+    element = etree().SubElement(parent, around.tag, around.attrib)
+    if around.tag != _CONTROL:
+        return element
+    element.extend(deepcopy(one) for one in around if one.tag != _CONTENT)
+    return etree().SubElement(element, _CONTENT)
 
 
 def _run(style: Any, elements: Sequence[Any]) -> Any:
@@ -174,11 +185,12 @@ def _pieces(parent: Any, around: Any) -> Iterator[_Piece]:
             style = child.find(f"{_W}rPr")
             for one in child:
                 if one.tag == f"{_W}t":
-                    yield _Piece(one.text or "", style, around)
+                    yield _Piece(_LINE_BREAK.sub(" ", one.text or ""), style, around)
                 elif one.tag not in (f"{_W}rPr", *_DROPPED):
                     yield _Piece(None, style, around, [one], in_run=True)
         elif child.tag in _AROUND and around is None:
-            yield from _pieces(child, child)
+            for inside in child.iterchildren(_CONTENT) if child.tag == _CONTROL else [child]:
+                yield from _pieces(inside, child)
         elif child.tag not in (f"{_W}pPr", *_DROPPED):
             yield _Piece(None, around=around, elements=[child])
     if field:

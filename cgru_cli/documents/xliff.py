@@ -46,8 +46,9 @@ class Xliff(Document):
                 target = etree().SubElement(
                     source.getparent(), source.tag.removesuffix("source") + "target"
                 )
-                target.tail = source.tail
-                source.addnext(target)
+                before = next(source.itersiblings("{*}seg-source"), source)
+                target.tail = before.tail
+                before.addnext(target)
             names = "".join(
                 f' xmlns{f":{prefix}" if prefix else ""}="{uri}"'
                 for prefix, uri in source.nsmap.items()

@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+import zlib
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,11 @@ def changed(**members):
     return out.getvalue()
 
 
+STRICT = (
+    b"schemas.openxmlformats.org/wordprocessingml/2006/main",
+    b"purl.oclc.org/ooxml/wordprocessingml/main",
+)
+PICTURE = changed(**{"word/media/image1.png": b"A picture"})
 TYPES = "[Content_Types].xml"
 BOMB = b"""<?xml version="1.0"?>
 <!DOCTYPE xliff [<!ENTITY a "aaaaaaaaaa">%s]>
@@ -46,6 +52,16 @@ OUTSIDE = BOMB.replace(b'<!ENTITY a "aaaaaaaaaa">', b'<!ENTITY k SYSTEM "/etc/pa
             "has macros",
         ),
         ("a.docx", changed(**{"word/document.xml": BOMB}), "declares entities"),
+        (
+            "a.docx",
+            changed(**{"word/document.xml": lambda x: x.replace(*STRICT)}),
+            "in Strict Open XML format; save it as a normal Word document (.docx)",
+        ),
+        (
+            "a.docx",
+            PICTURE.replace(zlib.crc32(b"A picture").to_bytes(4, "little"), b"0000"),
+            "Bad CRC-32 for file 'word/media/image1.png'",
+        ),
         ("a.docx", b"PK\3\4 no archive", "not a valid .docx file"),
         ("a.docx", b"\xd0\xcf\x11\xe0 an old or encrypted one", "not a valid .docx file"),
         ("a.xliff", BOMB, "declares entities"),

@@ -1,0 +1,114 @@
+"""Details of formats that are rare in documents of other programs."""
+
+import io
+import zipfile
+
+import pytest
+from lxml import etree
+
+from cgru_cli.documents.reader import document_of
+
+W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+
+
+def translated(name, text, old="", new=""):
+    """The segments, and the document with `new` instead of `old` in all of them."""
+    document = document_of(name, text if isinstance(text, bytes) else text.encode())
+    segments = document.segments
+    return segments, document.written([one.replace(old, new) for one in segments])
+
+
+TAG = """<a href="/s?q=a  b" onclick="f('x  y')">"""
+
+
+@pytest.mark.parametrize("tag", [TAG, TAG.replace("  ", "\t"), TAG.replace(" onclick", "\r\n x")])
+def test_spaces_in_tags_are_kept(tag):
+    segments, written = translated("a.html", f"<p>One\n\n two {tag}of  it</a>.</p>", "two", "2")
+    assert segments == [f"One two {tag}of it</a>.".replace("\r\n", " ")]
+    assert written.decode() == f"<p>One 2 {tag}of it</a>.</p>"
+
+
+CATALOGUE = """msgid ""
+msgstr ""
+"Content-Type: text/plain; charset={charset}\\n"
+"Plural-Forms: nplurals={count}; plural=0;\\n"
+
+msgid "One file"
+msgid_plural "%d files"
+"""
+
+
+@pytest.mark.parametrize("charset", ["ASCII", "us-ascii", "ISO-8859-1"])
+def test_a_catalogue_becomes_utf_8_if_its_encoding_lacks_a_character(charset):
+    catalogue = CATALOGUE.format(charset=charset, count=2)
+    assert f"charset={charset}" in translated("a.po", catalogue)[1].decode()
+    written = translated("a.po", catalogue, "file", "ファイル")[1].decode()
+    assert "charset=UTF-8" in written and 'msgstr[0] "One ファイル"' in written
+
+
+@pytest.mark.parametrize("forms", ["", 'msgstr[0] ""\n', 'msgstr[0] ""\nmsgstr[1] ""\n'])
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_the_header_states_the_number_of_plural_forms(count, forms):
+    catalogue = CATALOGUE.format(charset="UTF-8", count=count) + forms
+    segments, written = translated("a.po", catalogue)
+    messages = ["One file", *["<code>%d</code> files"] * 3][:count]
+    assert segments == (messages if count > 1 else ["<code>%d</code> files"])
+    assert written.count(b"msgstr[") == count
+
+
+def paragraph(inner):
+    """A document of Word with one paragraph."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+        archive.writestr(
+            "word/document.xml",
+            f'<w:document xmlns:w="{W}"><w:body><w:p>{inner}</w:p></w:body></w:document>',
+        )
+    return out.getvalue()
+
+
+def test_content_controls_of_word():
+    control = (
+        '<w:sdt><w:sdtPr><w:alias w:val="Name"/></w:sdtPr><w:sdtContent><w:r>'
+        '<w:t xml:space="preserve">{}</w:t></w:r></w:sdtContent></w:sdt>'
+    )
+    before = '<w:r><w:t xml:space="preserve">Dear </w:t></w:r>'
+    content = paragraph(before + control.format("reader"))
+    segments, written = translated("a.docx", content, "reader", "writer")
+    assert segments == ["Dear <x1>reader</x1>"]
+    with zipfile.ZipFile(io.BytesIO(written)) as archive:
+        found = etree.fromstring(archive.read("word/document.xml")).find(f".//{{{W}}}p")
+    wanted = f'<w:p xmlns:w="{W}">{before}{control.format("writer")}</w:p>'
+    assert etree.tostring(found) == etree.tostring(etree.fromstring(wanted))
+
+
+def test_line_breaks_in_texts_of_word_are_spaces():
+    segments, _ = translated("a.docx", paragraph("<w:r><w:t>One\nline, too</w:t></w:r>"))
+    assert segments == ["One line, too"]
+
+
+def test_the_target_follows_the_segmented_source():
+    unit = (
+        "<trans-unit><source>A. B.</source><seg-source><mrk>A.</mrk> <mrk>B.</mrk></seg-source>"
+        "<note>C</note></trans-unit>"
+    )
+    xliff = f'<xliff version="1.2"><file><body>{unit}</body></file></xliff>'
+    _, written = translated("a.xlf", xliff)
+    children = etree.fromstring(written).find(".//trans-unit")
+    assert [one.tag for one in children] == ["source", "seg-source", "target", "note"]
+
+
+def test_escaped_pipes_in_tables():
+    table = "| a \\| b | `c \\| d` e |\n|---|---|\n| f | g |\n"
+    segments, written = translated("a.md", table, "b", "b | h")
+    assert segments == ["a \\| b", "`c \\| d` e", "f", "g"]
+    assert written.decode() == table.replace("b", "b \\| h")
+
+
+def test_numbers_and_times_of_subtitles_are_kept():
+    subtitles = "1\n00:00:01.500 --> 00:00:02.5\nOne\n\n0:0:3,0 --> 0:0:4,0 X1:5\nTwo\n\n3\n"
+    subtitles += "00:00:05,000 --> 00:00:06,000\nThree"
+    for old, new in (("", ""), ("One", "1"), ("Two", "2")):
+        _, written = translated("a.srt", subtitles, old, new)
+        assert written.decode() == subtitles.replace(old, new)
