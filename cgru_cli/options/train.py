@@ -115,7 +115,7 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         --save-freq N[u|e|m|t]: save the model every N updates (u), epochs (e), minutes (m) or
         target words (t); several frequencies are separated by commas""")
     keep: int = SAVING.whole(0, 10**9, default=0)("""
-        --keep N: keep the last N saved models besides the newest""")
+        --keep N: also keep a copy of each of the last N saved models""")
     keep_as: str | None = SAVING("""
         --keep-as FILE: name of the models kept by --keep, in which {U} stands for the update; names
         that do not end in .npz are checkpoints of Nematus-TF; MODEL.u{U}.npz if not given; needs

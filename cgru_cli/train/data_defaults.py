@@ -6,6 +6,7 @@ recipes/ladder and recipes/labels. Other values follow the rules of thumb in doc
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from math import inf
 from pathlib import Path
@@ -57,8 +58,27 @@ _TOGETHER = """
     dropout_embedding dropout_annotation dropout_output dropout_hidden dropout_source dropout_target
     mini_batch_words mini_batch mini_batch_fit
     tied_embeddings_all tied_embeddings tied_embeddings_src embedding_vectors no_feedback
-    dim_emb dim_factors embedding_vectors
+    dim_emb embedding_vectors
 """
+# These are not chosen if one of the options after the colon is stated.
+_UNLESS = """
+    lr_decay_inv_sqrt: learn_rate lr_decay
+    valid_beam_size: beam_size
+    valid_lines: valid_script valid_translation_output
+"""
+
+
+def independent(chosen: Mapping[str, Any], stated: Collection[str]) -> dict[str, Any]:
+    """The chosen values that do not depend on options that are stated, by field."""
+    dropped = {*stated}
+    for names in map(str.split, _TOGETHER.strip().splitlines()):
+        if {*names} & {*stated}:
+            dropped |= {*names}
+    for line in _UNLESS.strip().splitlines():
+        name, _, others = line.strip().partition(":")
+        if {*others.split()} & {*stated}:
+            dropped.add(name)
+    return {name: value for name, value in chosen.items() if name not in dropped}
 
 
 def defaults_by_data(
@@ -77,20 +97,22 @@ def defaults_by_data(
     chosen: dict[str, Any] = {}
     if not options.minimizes_risk:
         chosen = _of_model(options, {*stated}, len(corpus), structure, vocabularies)
-    for names in map(str.split, _TOGETHER.strip().splitlines()):
-        if {*names} & {*stated}:
-            chosen = {name: value for name, value in chosen.items() if name not in names}
-    words = chosen.get("mini_batch_words") or options.mini_batch_words or _BATCH
-    updates = int(corpus.lengths.max(axis=1).sum()) // words  # per epoch
+    words = options.mini_batch_words or independent(chosen, stated).get("mini_batch_words")
+    if not words and not options.mini_batch_fit:
+        updates = math.ceil(len(corpus) / options.mini_batch)
+    else:
+        updates = int(corpus.lengths.max(axis=1).sum()) // (words or _BATCH)
+    updates //= options.optimizer_delay  # per epoch
     if options.optimizer in ("adam", "adamw") and "learn_rate" in chosen:
         if not options.begins_from:
             chosen["lr_warmup"] = f"{min(500, max(50, updates // 100 * 50))}u"
-            if not {"learn_rate", "lr_decay"} & {*stated}:
-                chosen["lr_decay_inv_sqrt"] = _DECAYS_FROM
+            chosen["lr_decay_inv_sqrt"] = _DECAYS_FROM
     else:
         chosen.pop("learn_rate", None)
-    chosen |= _of_validation(options, stated, updates)
-    return {name: v for name, v in chosen.items() if name in by_data(TrainOptions) - {*stated}}
+    often = max(1000, updates // 10_000 * 1000)
+    chosen["valid_freq"] = "1e" if updates <= 1000 else f"{often}u"
+    chosen |= {"valid_beam_size": 1, "valid_lines": _VALIDATED}
+    return independent(chosen, stated)
 
 
 def _of_model(
@@ -106,11 +128,12 @@ def _of_model(
     chosen: dict[str, Any] = {}
     if new:
         embedding, state = size.embedding, size.state
+        given = options.dim_emb if "dim_emb" in stated else sum(options.dim_factors or ())
         if "dim_rnn" in stated:
             state = options.dim_rnn
-            embedding = max(1, state * size.embedding // size.state)
-        elif "dim_emb" in stated:
-            state = options.dim_emb * size.state // size.embedding
+            embedding = given or max(1, state * size.embedding // size.state)
+        elif given:
+            embedding, state = given, given * size.state // size.embedding
         chosen = {"dim_emb": embedding, "dim_rnn": state}
         one = len(vocabularies) == 2 and vocabularies[0].fingerprint == vocabularies[1].fingerprint
         if one and kind.reads_source and kind.writes_text:
@@ -127,17 +150,6 @@ def _of_model(
     for name, probability in zip(_DROPOUT, size.dropout, strict=True):
         if name != "dropout_annotation" or kind.has_context:
             chosen[name] = probability / 2 if small else probability
-    return chosen
-
-
-def _of_validation(options: TrainOptions, stated: Collection[str], updates: int) -> dict[str, Any]:
-    """Defaults: validate some lines by greedy search, at most ten times per epoch of `updates`."""
-    often = max(1000, updates // 10_000 * 1000)
-    chosen: dict[str, Any] = {"valid_freq": "1e" if updates <= 1000 else f"{often}u"}
-    if "beam_size" not in stated:
-        chosen["valid_beam_size"] = 1
-    if not options.valid_script and not options.valid_translation_output:
-        chosen["valid_lines"] = _VALIDATED
     return chosen
 
 
@@ -180,4 +192,4 @@ def decided(options: TrainOptions, stated: Collection[str] | None) -> dict[str, 
     if options.model is None:
         return unknown
     saved = RunFolder(Path(options.model), resumes=not options.no_reload).chosen(stated)
-    return unknown if saved is None else saved
+    return unknown if saved is None else independent(saved, stated)

@@ -24,7 +24,7 @@ from ..system.structured_files import write_json
 from ..text.copying import known_placeholders
 from ..text.pipeline import PipelineSettings, Preprocessing
 from ..text.vocabulary import Vocabulary
-from .data_defaults import defaults_by_data, described
+from .data_defaults import defaults_by_data, described, independent
 from .encoding import TextEncoding, encode
 from .memory import check_batch, check_model
 from .missing_vocabularies import make_missing
@@ -89,6 +89,8 @@ def prepare(
     defaults that it began with. A dry run leaves no files behind. Raises the errors of the steps.
     """
     options, stated = plan.options, plan.stated
+    if stated is not None and options.dim_factors and "dim_emb" not in stated:
+        options = dataclasses.replace(options, dim_emb=sum(options.dim_factors))
     model, vocabularies = undrawn_model(options, texts)
     if stated is None or {"dim_emb", "dim_rnn"} <= {*stated}:
         check_model(model.structure, options)  # before the text is encoded
@@ -118,6 +120,7 @@ def prepare(
         chosen = folder.chosen(stated)
         if chosen is None:
             chosen = defaults_by_data(options, stated, first_epoch, structure, vocabularies)
+        chosen = independent(chosen, stated)
         plan = TrainingPlan.of(options, can_validate=texts.dev is not None, **chosen)
         notes += described(chosen, len(first_epoch), validates=bool(plan.metrics))
         options = plan.options

@@ -15,7 +15,7 @@ from cgru_cli.formats import read_model
 from cgru_cli.options.flags import by_data
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.parameters.structure import Type
-from cgru_cli.train.data_defaults import defaults_by_data, described
+from cgru_cli.train.data_defaults import defaults_by_data, described, independent
 
 
 class Corpus(SimpleNamespace):
@@ -79,7 +79,9 @@ def test_options_that_depend_on_each_other():
     assert (small["dim_emb"], small["learn_rate"], small["dropout_output"]) == (64, 0.003, 0.15)
     assert chosen(29_000, dim_emb=512)["dim_rnn"] == 1024
     assert chosen(29_000, dim_emb=512)["learn_rate"] == 0.0003
-    assert "dim_emb" not in chosen(29_000, dim_factors=(4, 2))
+    factored = chosen(29_000, dim_factors=(4, 2))
+    assert (factored["dim_emb"], factored["dim_rnn"]) == (6, 12)
+    assert chosen(29_000, dim_factors=(4, 2), dim_rnn=9)["dim_emb"] == 6
     assert not [n for n in chosen(29_000, dropout_hidden=0.2) if n.startswith("dropout")]
     for batches in ({"mini_batch": 80}, {"mini_batch_fit": True}):
         assert "mini_batch_words" not in chosen(29_000, **batches)
@@ -88,6 +90,34 @@ def test_options_that_depend_on_each_other():
     rated = chosen(100, learn_rate=0.0001)  # the declared default, but stated
     assert rate & rated.keys() == {"lr_warmup"} and rated["lr_warmup"] == "50u"
     assert rate & chosen(100, lr_decay=0.5).keys() == {"learn_rate", "lr_warmup"}
+
+
+@pytest.mark.parametrize(
+    ("options", "warmup", "often"),
+    [
+        ({"mini_batch": 2000}, "50u", "1e"),
+        ({"mini_batch": 4}, "500u", "7000u"),
+        ({"optimizer_delay": 16}, "150u", "1e"),
+        ({"mini_batch": 80, "optimizer_delay": 32}, "50u", "1e"),
+        ({"mini_batch_words": 500}, "500u", "1000u"),
+        ({"mini_batch_fit": True}, "500u", "1000u"),
+    ],
+)
+def test_warmup_and_validation_count_the_updates_of_an_epoch(options, warmup, often):
+    found = chosen(290_000, **options)
+    assert (found["lr_warmup"], found["valid_freq"]) == (warmup, often)
+
+
+def test_a_saved_choice_gives_way_to_options_that_replace_it():
+    saved = chosen(29_000)
+    for stated, replaced in {
+        "mini_batch": {"mini_batch_words"},
+        "valid_translation_output": {"valid_lines"},
+        "beam_size": {"valid_beam_size"},
+        "learn_rate": {"learn_rate", "lr_decay_inv_sqrt"},
+        "lr_decay": {"lr_decay_inv_sqrt"},
+    }.items():
+        assert saved.keys() - independent(saved, {stated}).keys() == replaced
 
 
 def test_a_trained_model_keeps_its_sizes_and_continues_with_a_lower_rate():
