@@ -50,7 +50,7 @@ _LABELLING = _Size(inf, 64, 64, 0, (0.2, 0.0, 0.2))  # recipes/labels
 # later epochs.
 _RATES = ((512, 0.003), (inf, 0.0003))
 _DECAYS_FROM = "4000u"
-_CONTINUED = 0.1  # factor of the learning rate for a pretrained model: 0.0003, as in it-docs
+_CONTINUED = 0.3  # factor of the learning rate for a pretrained model: docs, it-docs
 _AVERAGED = 0.001  # all recipes: averages the weights of about 1,000 updates
 _DROPOUT = ("dropout_embedding", "dropout_annotation", "dropout_output")
 # If one option of a line is stated, the other options of the line keep their declared defaults.
