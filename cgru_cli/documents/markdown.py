@@ -1,12 +1,16 @@
 """Markdown (.md): paragraphs, headings, list items and table cells, found by markdown-it-py.
 
-Front matter, code blocks, HTML blocks and link definitions are unchanged.
+Front matter, code blocks, HTML blocks and link definitions are unchanged. Hard line breaks divide
+paragraphs, but breaks inside a mark, such as `**emphasis**`, are marks.
 """
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
 
 from ..system.versions import installed
+from ..text.markup import Markup, with_references
 from .document import TextDocument
 
 _FRONT_MATTER = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*\r?\n(?:.*\r?\n)*?\1[ \t]*(?:\r?\n|\Z)")
@@ -14,6 +18,9 @@ _LINE = re.compile(r"\r\n?|\n")
 _HARD_BREAK = re.compile(r"(?: {2,}|\\)$")
 _BLOCK = re.compile(r"#{1,6}\s|>|[-+*]\s|\d+[.)]\s|```|~~~|\||---|===")  # would begin another block
 _PIPE = re.compile(r"(?<!\\)\|")  # would end a cell
+
+_BREAK = re.compile(r' ?(<br id="\d+"/>) ?')
+_OF_MARKS = "[]()<>*_~"  # a line break next to these could undo marks
 
 
 class Markdown(TextDocument):
@@ -24,22 +31,27 @@ class Markdown(TextDocument):
 
     def __init__(self, content: bytes):
         super().__init__(content)
+        self._breaks: dict[str, str] = {}  # breaks and the next lines' indents, by their marks
         parser = installed("markdown_it", "documents").MarkdownIt("commonmark").enable("table")
         matter = _FRONT_MATTER.match(self.text)
         begin = matter.end() if matter else 0
         starts = [begin, *(match.end() for match in _LINE.finditer(self.text, begin))]
         starts.append(len(self.text) + 1)
         lines, place, before = (0, 0), 0, ""
-        for token in parser.parse(self.text[begin:].removeprefix("\ufeff")):
+        normalized = installed("markdown_it.common.utils", "documents").normalizeReference
+        found: dict[str, Any] = {"references": {}}
+        for token in parser.parse(self.text[begin:].removeprefix("\ufeff"), found):
             lines = token.map or lines  # a cell of a table has the lines of its row
             if token.type == "inline":
                 place = max(place, starts[lines[0]])
                 text = token.content
                 if before in ("th_open", "td_open"):
                     text = text.replace("|", r"\|")  # as written in tables
-                for span in self._found(text, starts[lines[0] : lines[1] + 1], place):
-                    self.add(*span)
-                    place = span[1]
+                parts = [*self._found(text, starts[lines[0] : lines[1] + 1], place)]
+                for start, end, shown in self._joined(parts):
+                    line = with_references(shown, lambda x: normalized(x) in found["references"])
+                    self.add(start, end, line)
+                    place = end
             before = token.type
 
     def _found(self, content: str, starts: list[int], place: int) -> Iterator[tuple[int, int, str]]:
@@ -64,7 +76,31 @@ class Markdown(TextDocument):
                 yield first, place, " ".join(parts)
                 parts = []
 
+    def _joined(self, parts: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+        """A block's parts, or one part with a mark for each break if a break is inside a mark."""
+        if len(parts) < 2:
+            return parts
+        breaks = {
+            f'<br id="{number}"/>': self.text[one[1] : other[0]]
+            for number, (one, other) in enumerate(pairwise(parts), len(self._breaks))
+        }
+        lines = zip(["", *breaks], parts, strict=True)
+        shown = "".join(mark + part[2] for mark, part in lines)
+        if breaks.keys() <= {one.opening for one in Markup(shown, self.form).root.inner}:
+            return parts
+        self._breaks |= breaks
+        return [(parts[0][0], parts[-1][1], shown)]
+
     def fitted(self, translation: str, segment: str) -> str:
+        def broken(match: re.Match[str]) -> str:
+            if match[1] not in self._breaks or match[1] not in segment:
+                return match[0]
+            start, end = match.span()
+            around = translation[max(0, start - 1) : start], translation[end : end + 1]
+            unsafe = any(one in _OF_MARKS for one in around) or _BLOCK.match(translation, end)
+            return "<br/>" if unsafe else self._breaks[match[1]]
+
+        translation = _BREAK.sub(broken, translation)
         if r"\|" in segment and not _PIPE.search(segment):  # may be a cell
             translation = _PIPE.sub(r"\|", translation)
         begins = _BLOCK.match(translation) and not _BLOCK.match(segment)

@@ -11,7 +11,8 @@ determines the place of each element in the translation:
    attention crosses it: from words before it to the source after it, and the reverse.
 
 A translation therefore has all marks of its line, with the same nesting. Closing marks without an
-opening mark are dropped, and a tag without a closing tag is closed with its parent.
+opening mark are dropped, and a tag without a closing tag is closed with its parent. The marker of
+a task or a footnote, `- [ ]` or `[^1]:`, stays at the beginning of its line.
 """
 
 import html
@@ -22,10 +23,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
-_TAG = r"""(?P<tag><(?P<slash>/?)(?P<name>[A-Za-z][\w:.-]*)(?:[^<>"']|"[^"]*"|'[^']*')*>)"""
+_TAG = (
+    r"""(?P<tag><(?P<slash>/?)(?P<name>[A-Za-z][\w:.-]*)(?![\w:.-])(?:[^<>"']|"[^"]*"|'[^']*')*>)"""
+)
 _CODE = r"(?P<code><code\b[^<>]*>(?P<inside>[^<]*)</code>)"
 _POINT = r"(?P<point><!--.*?-->|<\?.*?\?>)"
-_LINK = r"""(?P<link>\]\([^\s()]*(?:\([^\s()]*\)[^\s()]*)*(?:[ ]"[^"]*")?\))"""
+_ADDRESS = r"(?:<(?:[^<>\\]|\\.)*>|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)"
+_TITLE = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\((?:[^()\\]|\\.)*\))"""
+_TARGET = rf"\({_ADDRESS}(?:[ ]+{_TITLE})?\)"
+_LABEL = r"(?:[^\[\]\\]|\\.)+"
 _PATTERNS = {
     "html": re.compile("|".join((_CODE, _POINT, _TAG)), re.DOTALL),
     "markdown": re.compile(
@@ -37,8 +43,9 @@ _PATTERNS = {
                 _CODE,
                 _POINT,
                 _TAG,
+                rf"(?P<footnote>\[\^[^\s\[\]]+\](?!{_TARGET}))",
                 r"(?P<bracket>!?\[)",
-                _LINK,
+                rf"(?P<link>\](?:{_TARGET}|\[(?:{_LABEL})?\](?!{_TARGET})))",
                 r"(?P<emphasis>\*{1,3}|_{1,3}|~~)",
             )
         ),
@@ -46,6 +53,10 @@ _PATTERNS = {
     ),
 }
 _SPECIAL = re.compile(r"&(?=#?\w+;)|<(?=[A-Za-z/!?])")  # would be an entity or a tag in Markdown
+_WHOLE_LABEL, _SHORTCUT = re.compile(_LABEL, re.DOTALL), re.compile(rf"({_LABEL})\](?![\[(])")
+_BEGINNING = re.compile(  # of a task or a footnote
+    r" *(?:(?:(?:[-+*]|\d{1,9}[.)]) +)?\[[ xX]\]|\[\^[^\s\[\]]+\]:)(?:\s|\Z)"
+)
 DEEPEST = 200  # maximum nesting of marks; deeper marks stand alone or are text
 _GLUE, _SPACE = "\0", "\1"  # no space, or one space, on this side of a mark
 _GLUED, _SPACED = re.compile("[ \1]*\0[ \0\1]*"), re.compile(" *\1[ \1]*")
@@ -71,6 +82,9 @@ class Markup:
     def __init__(self, line: str, form: str, *, copies_code: bool = False):
         """form: html or markdown; copies_code: keep Markdown's code in the plain text."""
         self._form, self._line = form, re.sub(f"[{_GLUE}{_SPACE}]", "", line)
+        begun = _BEGINNING.match(self._line) if form == "markdown" else None
+        self._beginning = begun[0] if begun else ""
+        self._line = self._line[len(self._beginning) :]
         self._matches = list(_PATTERNS[form].finditer(self._line))
         self._copies_code = copies_code
         self._opened: set[int] = set()  # the numbers of opening matches
@@ -99,7 +113,8 @@ class Markup:
         """
         placing = _Placing(weights, words_before, text_before, self._form)
         text = placing.rendered(self.root, 0, len(weights))
-        return _SPACED.sub(" ", _GLUED.sub("", text)).strip(" ")
+        text = _SPACED.sub(" ", _GLUED.sub("", text)).strip(" ")
+        return f"{self._beginning}{text}".strip(" ")
 
     def _paired(self) -> tuple[dict[int, int], set[int]]:
         """The closing match of each opening match, and the matches that are text."""
@@ -180,17 +195,36 @@ class Markup:
                 one.closed_by = self._closing.get(number)
                 one.closing = f"</{found['name']}>"
                 if one.closed_by is not None:
-                    one.closing = self._matches[one.closed_by][0]
+                    one.closing = self._closing_mark(match, self._matches[one.closed_by])
                 stack[-1].inner.append(one)
                 stack.append(one)
             elif not found["slash"]:  # otherwise it has no opening tag
                 one.end = one.start
                 stack[-1].inner.append(one)
-                self.plain += " "
+                if found.get("footnote") and before == _GLUE:
+                    one.around = before, ""  # `house[^1]` before a space or a comma
+                else:
+                    self.plain += " "
         self.plain += html.unescape(self._line[place:])
         for one in stack:
             one.end = len(self.plain)
         return stack[0]
+
+    def _closing_mark(self, opening: re.Match[str], closing: re.Match[str]) -> str:
+        """The text of a closing mark; `[dog][]` needs its label when `dog` is translated."""
+        label = _WHOLE_LABEL.fullmatch(self._line, opening.end(), closing.start())
+        return f"][{label[0]}]" if label and closing[0] == "][]" else closing[0]
+
+
+def with_references(line: str, is_defined: Callable[[str], bool]) -> str:
+    """A line of Markdown with `[dog][]` instead of links `[dog]` whose label is defined."""
+    parts, place = [], 0
+    for match in _PATTERNS["markdown"].finditer(line):
+        found = _SHORTCUT.match(line, match.end()) if match["bracket"] else None
+        if found and is_defined(found[1]):
+            parts += [line[place : found.end()], "[]"]
+            place = found.end()
+    return "".join([*parts, line[place:]])
 
 
 class _Placing:

@@ -1,13 +1,27 @@
-"""Random lines of XML, and their marks in random translations by random attention."""
+"""Random lines of XML and Markdown, and their marks in random translations by random attention."""
 
 import html
+import re
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from markdown_it import MarkdownIt
 
 from cgru_cli.text.markup import Markup
 
 _WORDS = ["a", "bee", "x&y", "<", "s.", "the", "é"]
 _NAMES = ["b", "i", "g", "span", "x1"]
+_TARGETS = [
+    "(x.md)", "(a_b(c).md \"t (i\\\" '\")", "(x.md 't (i\\' \"')", "(x.md (t\\) i '))", "()",
+    "(<my file.md>)", "(<a(b> 't')", "[1]", "[*a* \\] b]",
+]  # fmt: skip
+_PARSER = MarkdownIt("commonmark")
+_DEFINED: dict[str, Any] = {}
+_PARSER.parse(
+    "[1]: 1.md\n\n[*a* \\] b]: 2.md 't'\n\n" + "".join(f"[the {n}]: {n}.md\n\n" for n in range(9)),
+    _DEFINED,
+)
 
 
 def random_line(draw: np.random.Generator, depth: int = 0) -> str:
@@ -27,9 +41,54 @@ def random_line(draw: np.random.Generator, depth: int = 0) -> str:
     return "".join(parts)
 
 
-def random_placed(draw: np.random.Generator, line: str) -> tuple[str, str]:
+def random_markdown(draw: np.random.Generator, inside: Sequence[str] = ("link", "image")) -> str:
+    """Words, links, images inside and outside links, tags, and footnote marks after words."""
+    parts = []
+    for _ in range(draw.integers(0, 6)):
+        kind = draw.choice(["words", "tag", "footnote", *inside, *inside])
+        words = html.escape(" ".join(draw.choice(_WORDS, draw.integers(1, 3))), quote=False)
+        if kind in ("link", "image"):
+            target = f"]{draw.choice(_TARGETS)}"
+            within = () if kind == "image" else ("image",)
+            text = f"the {draw.integers(9)}][]" if draw.random() < 0.2 else ""
+            text = text or random_markdown(draw, within) + target
+            parts.append("!" * (kind == "image") + f"[{text}")
+        elif kind == "tag" and inside:
+            parts.append(f"<b>{random_markdown(draw, inside)}</b>")
+        else:
+            parts.append(words + f"[^{draw.integers(99)}] " * (kind == "footnote"))
+        parts.append(" " * (draw.random() < 0.6))
+    return "".join(parts)
+
+
+def markdown_shape(line: str) -> tuple[tuple, str]:
+    """The tree of a line's marks, without the order of siblings, and its text without spaces."""
+    levels: list[list[tuple]] = [[]]
+    words: list[str] = []
+
+    def visit(tokens: Sequence[Any]) -> None:
+        for token in tokens:
+            name = token.tag or "b"
+            attributes = tuple(sorted(token.attrs.items()))
+            if token.type in ("text", "text_special"):
+                levels[-1] += [(one, (), ()) for one in re.findall(r"\[\^\d+\]", token.content)]
+                words.append(re.sub(r"\[\^\d+\]|\s", "", token.content))
+                continue
+            if not (token.nesting < 0 or token.content.startswith("</")):
+                levels.append([])
+                visit(token.children or ())
+            if not (token.nesting > 0 or token.content == "<b>"):
+                inner = tuple(sorted(levels.pop()))
+                levels[-1].append((name, attributes, inner))
+
+    visit(_PARSER.parseInline(line, _DEFINED)[0].children or ())
+    assert len(levels) == 1
+    return tuple(sorted(levels[0])), "".join(words)
+
+
+def random_placed(draw: np.random.Generator, line: str, form: str = "html") -> tuple[str, str]:
     """The marks of a line in a random translation of pieces, and this translation."""
-    markup = Markup(line, "html")
+    markup = Markup(line, form)
     source = {place: len(markup.plain[:place].split()) for place in markup.borders()}
     pieces = []
     for _ in range(draw.integers(0, 9)):

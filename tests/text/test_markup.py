@@ -6,9 +6,15 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from random_markup import random_line, random_placed, shape
+from random_markup import (
+    markdown_shape,
+    random_line,
+    random_markdown,
+    random_placed,
+    shape,
+)
 
-from cgru_cli.text.markup import Markup
+from cgru_cli.text.markup import Markup, with_references
 
 
 def words_before(markup):
@@ -63,6 +69,20 @@ def test_html(line, translation, links, expected):
         ("**[a](b)** c & d", "C A & d", [1, 0, 2, 3], "C **[A](b)** & d"),
         ("*a <b>x* y</b>", "*a x* y", [0, 1, 2], "*a <b>x* y</b>"),
         ("AT&T &lt;b>", "AT&T <b>", [0, 1], "AT&T &lt;b>"),
+        ("see [the dog][1] now", "jetzt der Hund sehen", [3, 1, 2, 0],
+         "jetzt [der Hund][1] sehen"),
+        ("[the *dog*][] ![a cat][]", "der Hund eine Katze", [0, 1, 2, 3],
+         "[der *Hund*][the *dog*] ![eine Katze][a cat]"),
+        ("[![an icon][2]][3]", "ein Bild", [0, 1], "[![ein Bild][2]][3]"),
+        ("[a] [d][e](f)", "[a] [d]E", [0, 1], "[a] [[d]E](f)"),
+        ("[The house](x.md 'a t')", "das Haus", [0, 1], "[das Haus](x.md 'a t')"),
+        ("[The house](x.md (a t))", "das Haus", [0, 1], "[das Haus](x.md (a t))"),
+        (r'[The house](x.md "a \"t")', "das Haus", [0, 1], r'[das Haus](x.md "a \"t")'),
+        ("[The house](<my file.md>)", "das Haus", [0, 1], "[das Haus](<my file.md>)"),
+        ("- [ ] the task", "die Aufgabe", [0, 1], "- [ ] die Aufgabe"),
+        ("[x] the task", "Aufgabe die", [1, 0], "[x] Aufgabe die"),
+        ("A dog[^1] is.", "ein Hund ist.", [0, 1, 2], "ein Hund[^1] ist."),
+        ("[^1]: A dog [^2]", "ein Hund", [0, 1], "[^1]: ein Hund [^2]"),
     ],
 )  # fmt: skip
 def test_markdown(line, translation, links, expected):
@@ -121,6 +141,41 @@ def test_random_nestings_stay_well_formed(seed):
         tags = Tags(output)
         assert tags.nested and not tags.open
         assert sorted(tags.tags) == sorted(Tags(line).tags)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_links_stay_links(seed):
+    """800 lines with random links, translations and attention, against markdown-it-py."""
+    draw = np.random.default_rng(seed)
+    for _ in range(200):
+        task = draw.choice(["", "- [ ] ", "[x] "])
+        line = task + random_markdown(draw)
+        output, translation = random_placed(draw, line, "markdown")
+        assert output.startswith(task.strip())
+        marks, words = markdown_shape(output[len(task) :])
+        assert marks == markdown_shape(line[len(task) :])[0], (line, output)
+        assert words == re.sub(r"\s", "", translation), (line, output)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "`[dog]` [dog](x) [dog][1] [a][dog] [cat] [^dog] <a b='[dog]'> \\[dog]",
+        "[a](b '[dog]')",
+    ],
+)
+def test_defined_labels(line):
+    assert with_references(line, "dog".__eq__) == line
+    assert with_references(f"![dog] {line}, [[dog]]", "dog".__eq__) == f"![dog][] {line}, [[dog][]]"
+
+
+@pytest.mark.parametrize(
+    "line", ["](<", '](a "', "](a '", "](a (", "][", "[^", "](", "[a][](b", "](a  "]
+)
+def test_marks_are_found_in_linear_time(line):
+    """Quadratic time would be minutes."""
+    for text in (line * 50_000, line + "a" * 200_000, line + " " * 200_000):
+        assert Markup(text, "markdown").plain
 
 
 class Counted(str):
