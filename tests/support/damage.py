@@ -212,7 +212,7 @@ N_BEST = (
 )
 YAML = "dim-emb: 2\ndim-rnn: 3\nvocabs:\n  - vocab.json\n  - 'vocab.json'\nbeam-size: 5\n"
 DECODER = (
-    "relative-paths: true\nbeam-size: 6\nnormalize: 0.6\nscorers:\n  F0:\n    path: m.npz\n"
+    "relative-paths: true\nbeam-size: 6\nnormalize: true\nscorers:\n  F0:\n    path: m.npz\n"
     "    type: Nematus\nweights:\n  F0: 1.0\n"
 )
 TRAINING = "mini-batch: 80\nvalid-sets: [a, b]\nlearn-rate: 1e-4\noptimizer: adam\n"
