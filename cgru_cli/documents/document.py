@@ -27,7 +27,7 @@ class Document(ABC):
     def written(self, translations: Sequence[str]) -> bytes:
         """The document with a translation instead of each segment.
 
-        Segments with identical translations are unchanged.
+        A segment that equals its translation is unchanged.
         """
 
 

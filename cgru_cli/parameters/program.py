@@ -58,9 +58,12 @@ def label_limit(length: int) -> int:
     return max(2, length)
 
 
+_PYTHON2_SPACES = dict.fromkeys(map(ord, "\t\r\v\f"), " ")
+
+
 def _python2_spaces(line: str) -> str:
     """As `str.split()` of Python 2 separates the words of bytes."""
-    return line.translate(dict.fromkeys(map(ord, "\t\r\v\f"), " "))
+    return line.translate(_PYTHON2_SPACES)
 
 
 def _python3_spaces(line: str) -> str:
@@ -83,6 +86,12 @@ _DEFAULTS = (
     ProgramDefaults(Program.NMTPY, 12, 1.0, True, lambda length: max(100, 3 * length)),
 )
 PROGRAMS: dict[str, ProgramDefaults] = {defaults.program: defaults for defaults in _DEFAULTS}
+
+
+def reads_as(compat: str | None) -> Callable[[str], str]:
+    """How the program of --compat reads a line (`ProgramDefaults.reads`); None: unchanged."""
+    return PROGRAMS[compat].reads if compat else str
+
 
 # The choices of --compat.
 COMPAT = tuple(d.program.value for d in _DEFAULTS if d.program is not Program.NMTPY)

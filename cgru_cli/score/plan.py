@@ -10,7 +10,7 @@ from ..options import kinds
 from ..options.feature_weights import EQUAL, FeatureWeights, ensemble_weights
 from ..options.score import LABEL_METRICS, METRICS, ScoreOptions
 from ..output.layouts import layout_of
-from ..parameters.program import PROGRAMS, Program
+from ..parameters.program import PROGRAMS, Program, reads_as
 from ..system.lines import check_distinct
 from .pairs.layout import ScoreLayout
 from .pairs.readers import NBestList, Pairs, TabSeparated, Texts
@@ -130,7 +130,7 @@ class ScorePlan:
         """
         options = self.options
         sources, targets, n_best = options.source, options.target, options.n_best
-        reads = PROGRAMS[options.compat].reads if options.compat else str
+        reads = reads_as(options.compat)
         if one_side and not n_best:
             if sources:
                 raise UsageError(

@@ -191,5 +191,5 @@ def decided(options: TrainOptions, stated: Collection[str] | None) -> dict[str, 
     unknown: dict[str, Any] = dict.fromkeys(by_data(TrainOptions) - {*stated})
     if options.model is None:
         return unknown
-    saved = RunFolder(Path(options.model), resumes=not options.no_reload).chosen(stated)
+    saved = RunFolder(Path(options.model), resumes=not options.no_reload).chosen()
     return unknown if saved is None else independent(saved, stated)

@@ -14,7 +14,7 @@ from ..corpus.teacher_words import TeacherWords
 from ..errors import CgruError, UsageError
 from ..formats.model import Model
 from ..options.train import TrainOptions
-from ..parameters.program import PROGRAMS
+from ..parameters.program import reads_as
 from ..parameters.structure import Type
 from ..system.lines import tokens
 from ..text.conditions import condition_columns
@@ -98,7 +98,7 @@ class TextEncoding:
         return self.plain(" ".join(words) if whole else self.target.detokenize(words))
 
     def _read(self, line: str) -> str:
-        return PROGRAMS[self.compat].reads(line) if self.compat else line
+        return reads_as(self.compat)(line)
 
     def _turned(self, words: list[Word]) -> list[Word]:
         """Words converted from reading order to the order of the model, or back."""
@@ -131,7 +131,7 @@ def encode(
     key = " ".join(vocabulary.fingerprint for vocabulary in encoding.vocabularies)
     key += " right-left" * beside.from_end + f" {kind}" * (not kind.writes_text)
     key += f" condition {encoding.condition}" * bool(encoding.condition)
-    if encoding.compat and PROGRAMS[encoding.compat].reads is not str:
+    if reads_as(encoding.compat) is not str:
         key += f" read as {encoding.compat}"
     key += " pieces" * any(not vocabulary.splits for vocabulary in encoding.vocabularies)
     if any(every) or options.copy:

@@ -117,10 +117,11 @@ def prepare(
     corpus = encode(texts, encoding, options, folder.beside(".corpus"), spare)
     first_epoch = corpus.of_epoch(0)
     if stated is not None:
-        chosen = folder.chosen(stated)
-        if chosen is None:
+        saved = folder.chosen()
+        if saved is None:
             chosen = defaults_by_data(options, stated, first_epoch, structure, vocabularies)
-        chosen = independent(chosen, stated)
+        else:
+            chosen = independent(saved, stated)
         plan = TrainingPlan.of(options, can_validate=texts.dev is not None, **chosen)
         notes += described(chosen, len(first_epoch), validates=bool(plan.metrics))
         options = plan.options

@@ -12,7 +12,7 @@ from ..errors import CgruError, UsageError
 from ..options.translate import TranslateOptions
 from ..output.heatmap.heatmaps import Heatmaps
 from ..output.layout import Layout
-from ..parameters.program import PROGRAMS
+from ..parameters.program import reads_as
 from ..system.line_writer import LineWriter
 from ..system.lines import LineReader, check_distinct
 from ..system.log_file import log_to
@@ -44,8 +44,7 @@ def _run(options: TranslateOptions) -> None:
         return
     inputs, outputs = _check_files(options)
     heatmaps = Heatmaps(options.heatmap, options.heatmap_lines, options.model, inputs, outputs)
-    as_program = options.compat and PROGRAMS[options.compat].reads is not str
-    with LineReader(*options.input, tell_crlf=not as_program) as reader:
+    with LineReader(*options.input, tell_crlf=reads_as(options.compat) is str) as reader:
         search = search_of(options)
         done = _skipped(reader, options, search.plan) if options.resume else 0
         with heatmaps, LineWriter(options.output, append=options.resume) as writer:

@@ -23,7 +23,14 @@ from ..options.flags import flag, statements
 from ..options.translate import TranslateOptions
 from ..output.layout import Layout
 from ..output.layouts import layout_of
-from ..parameters.program import PROGRAMS, Program, ProgramDefaults, label_limit, marian_limit
+from ..parameters.program import (
+    PROGRAMS,
+    Program,
+    ProgramDefaults,
+    label_limit,
+    marian_limit,
+    reads_as,
+)
 from ..system import tensorflow_start
 from ..system.lines import tokens
 from ..text.copying import Copying, known_placeholders
@@ -231,7 +238,7 @@ def _reading(options: TranslateOptions, models: Sequence[LoadedModel]) -> Readin
     preprocessing = None if options.no_preprocess else preprocessing_of(models, asked)
     if options.bpe is not None:
         preprocessing = Preprocessing.of_codes(options.bpe, undone=options.join_bpe)
-    split = functools.partial(_words, PROGRAMS[options.compat].reads) if options.compat else tokens
+    split: Callable[[str], list[str]] = functools.partial(_words, reads_as(options.compat))
     if options.char_level:
         split = characters
     return Reading(preprocessing, not options.no_spm_encode, options.max_length, split)

@@ -10,7 +10,7 @@ import contextlib
 import glob
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -157,21 +157,18 @@ class RunFolder:
             )
         return arrays, values
 
-    def chosen(self, stated: Collection[str]) -> dict[str, Any] | None:
-        """The defaults of `cgru train` in the saved run, except for options that are stated now.
+    def chosen(self) -> dict[str, Any] | None:
+        """The defaults of `cgru train` that the saved run has chosen; None if there is no run.
 
-        None if there is no run. Raises CgruError for a damaged state.
+        Raises CgruError for a damaged state.
         """
         saved = self.load()
         if saved is None:
             return None
         try:
-            chosen = checked(
-                TrainOptions, saved[1].get("chosen", {}), sorted(by_data(TrainOptions))
-            )
+            return checked(TrainOptions, saved[1].get("chosen", {}), sorted(by_data(TrainOptions)))
         except (AttributeError, UsageError) as error:
             raise CgruError(f"{self.state}: damaged: chosen: {error}; {ADVICE}") from None
-        return {name: value for name, value in chosen.items() if name not in stated}
 
     def thin(self, keep: int) -> None:
         """Remove all kept models except the `keep` (> 0) newest, with their files."""
