@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..text.mark_places import place_marks
 from ..text.markup import Markup
 from ..text.sentences import Sentences
 from .phrases import Fields
@@ -77,4 +78,4 @@ class Paragraph:
             return self._join([*(one.text for one in best[:i]), begun])
 
         places = {place: words_before(place) for place in markup.borders()}
-        return markup.placed(weights, places, text_before)
+        return place_marks(markup, weights, places, text_before)

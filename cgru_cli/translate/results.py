@@ -15,6 +15,7 @@ from ..output.heatmap.view import MEAN, View, model_names
 from ..output.hypothesis import Hypothesis
 from ..text import subwords, unknown_words
 from ..text.copying import filled
+from ..text.mark_places import place_marks
 from .expected_utility import ranked
 from .plan import SearchPlan
 from .requests import Request
@@ -200,7 +201,7 @@ class Results:
         if alignment is not None and words:
             weights = alignment[: len(words), :sources]
             weights = weights[::-1] if self._plan.layout.right_left else weights
-        return request.markup.placed(weights, request.words_before, text_before)
+        return place_marks(request.markup, weights, request.words_before, text_before)
 
     def filled_text(self, words: Sequence[str], copied: Sequence[str]) -> str:
         """Words in reading order as text, with copied spans."""

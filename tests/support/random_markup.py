@@ -2,12 +2,14 @@
 
 import html
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from markdown_it import MarkdownIt
 
+from cgru_cli.text.mark_places import place_marks
 from cgru_cli.text.markup import Markup
 
 _WORDS = ["a", "bee", "x&y", "<", "s.", "the", "é"]
@@ -86,19 +88,45 @@ def markdown_shape(line: str) -> tuple[tuple, str]:
     return tuple(sorted(levels[0])), "".join(words)
 
 
-def random_placed(draw: np.random.Generator, line: str, form: str = "html") -> tuple[str, str]:
-    """The marks of a line in a random translation of pieces, and this translation."""
+def random_emphasis(draw: np.random.Generator, depth: int = 0) -> str:
+    """Words, emphasis up to 2 deep, code and links."""
+    parts = []
+    for _ in range(draw.integers(1, 5)):
+        kind, words = draw.random(), " ".join(draw.choice(["a", "bee", "s.", "-c"], 2))
+        mark = str(draw.choice(["*", "**"] if depth else ["_", "__"]))
+        if kind < 0.3 and depth < 2:
+            parts.append(f"{mark}z {random_emphasis(draw, depth + 1)} z{mark}")
+        elif kind < 0.4:
+            parts.append(f"`{words}`")
+        elif kind < 0.5 and depth == 0:
+            parts.append(f"[{words}](x.md)")
+        else:
+            parts.append(words)
+    return " ".join(parts)
+
+
+def marks_of(line: str) -> tuple[Counter[str], str]:
+    """The marks of a line of Markdown by their number, and its text without spaces."""
+    tokens = _PARSER.parseInline(line)[0].children or ()
+    words = "".join(one.content for one in tokens if one.type in ("text", "text_special"))
+    text = ("text", "text_special", "softbreak")
+    return Counter(one.type for one in tokens if one.type not in text), re.sub(r"\s", "", words)
+
+
+def random_placed(
+    draw: np.random.Generator, line: str, form: str = "html", words: Sequence[str] = _WORDS
+) -> tuple[str, str]:
+    """The marks of a line in a random translation of pieces of words, and this translation."""
     markup = Markup(line, form)
     source = {place: len(markup.plain[:place].split()) for place in markup.borders()}
     pieces = []
     for _ in range(draw.integers(0, 9)):
         begins = " " * (draw.random() < 0.7 and bool(pieces))
-        pieces.append(begins + _WORDS[draw.integers(len(_WORDS))])
-    words = max(len(markup.plain.split()), 1)
-    weights = draw.dirichlet(np.full(words, draw.choice([0.05, 1.0])), len(pieces))
-    output = markup.placed(
-        np.reshape(weights, (len(pieces), words)), source, lambda n: "".join(pieces[:n])
-    )
+        pieces.append(begins + words[draw.integers(len(words))])
+    sources = max(len(markup.plain.split()), 1)
+    weights = draw.dirichlet(np.full(sources, draw.choice([0.05, 1.0])), len(pieces))
+    weights = np.reshape(weights, (len(pieces), sources))
+    output = place_marks(markup, weights, source, lambda n: "".join(pieces[:n]))
     return output, "".join(pieces)
 
 

@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 from random_markup import (
     markdown_shape,
+    marks_of,
+    random_emphasis,
     random_line,
     random_markdown,
     random_placed,
     shape,
 )
 
+from cgru_cli.text.mark_places import place_marks
 from cgru_cli.text.markup import Markup, with_references
 
 
@@ -28,7 +31,7 @@ def placed(line, translation, links, form="html"):
     weights = np.full((len(words), max(len(markup.plain.split()), 1)), 0.01)
     for target, source in enumerate(links):
         weights[target, source] = 1
-    return markup.placed(weights, words_before(markup), lambda n: " ".join(words[:n]))
+    return place_marks(markup, weights, words_before(markup), lambda n: " ".join(words[:n]))
 
 
 @pytest.mark.parametrize(
@@ -89,17 +92,45 @@ def test_markdown(line, translation, links, expected):
     assert placed(line, translation, links, "markdown") == expected
 
 
+@pytest.mark.parametrize(
+    ("line", "translation", "links", "expected"),
+    [
+        ("the **a** **b**", "A B", [1, 2], "**A** **B**"),
+        ("the `a`, `b`", "a b", [1, 2], "`a` `b`"),
+        ("[see](x) **now**", "sieh", [0], "[sieh](x)"),
+        ("a *b.*", "B.- A", [1, 0], "*B.-* A"),
+        ("a **b**", "A b*_x", [0, 1], r"A **b\*\_x**"),
+        ("see [it](x)", "das [ ! es", [0, 0, 0, 1], r"das \[ \! [es](x)"),
+        ("the **a** b", "A\\ B", [1, 2], r"**A\\** B"),
+        ("path\\", "Pfad\\", [0], "Pfad\\"),
+    ],
+)  # fmt: skip
+def test_what_markdown_would_misread(line, translation, links, expected):
+    assert placed(line, translation, links, "markdown") == expected
+
+
+def test_copied_code_is_not_escaped():
+    markup = Markup("the `a*b` **x**", "markdown", copies_code=True)
+    words, weights = ["die", "`a*b`", "*", "x"], np.eye(4, 3)
+    weights[3, 2] = 1
+    text = place_marks(markup, weights, words_before(markup), lambda n: " ".join(words[:n]))
+    assert text == r"die `a*b` **\* x**"
+
+
 def test_a_run_has_whole_words():
     """Pieces of a word that attend elsewhere stay with it, but not with its neighbours."""
     markup, pieces = Markup("a <b>menu</b> c", "html"), ["Das", " Me", "nü", " da"]
     weights = np.array([[1, 0, 0], [0, 1, 0], [0.9, 0, 0.1], [0, 0, 1.0]])
-    text = markup.placed(weights, words_before(markup), lambda n: "".join(pieces[:n]))
+    text = place_marks(markup, weights, words_before(markup), lambda n: "".join(pieces[:n]))
     assert text == "Das <b>Menü</b> da"
 
 
 def test_copied_code_stays_in_the_text():
     assert Markup("the `a*b` **x**", "markdown", copies_code=True).plain == "the `a*b` x"
     assert Markup("the `a*b` **x**", "markdown").plain == "the a*b x"
+
+
+_LIKE_MARKS = ["*", "_x", "y_", "a_b", "[x]", "`", "!", "](x)", "~~", "**b**", "-", "z", "a\\"]
 
 
 class Tags(HTMLParser):
@@ -155,6 +186,25 @@ def test_random_links_stay_links(seed):
         marks, words = markdown_shape(output[len(task) :])
         assert marks == markdown_shape(line[len(task) :])[0], (line, output)
         assert words == re.sub(r"\s", "", translation), (line, output)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_emphasis_and_code_stay_marks(seed):
+    """1,200 lines with words that look like marks, against markdown-it-py."""
+    draw = np.random.default_rng(seed)
+    emphasised = kept = 0
+    for _ in range(300):
+        line = random_emphasis(draw)
+        output, translation = random_placed(draw, line, "markdown", _LIKE_MARKS)
+        (before, _), (after, words) = marks_of(line), marks_of(output)
+        assert after["code_inline"] == before["code_inline"], (line, output)
+        assert after.keys() <= before.keys(), (line, output)
+        for name in ("strong_open", "em_open"):
+            assert after[name] <= before[name], (line, output)
+            emphasised, kept = emphasised + before[name], kept + after[name]
+        if not before["code_inline"] and "\\" not in translation:  # it escapes
+            assert words == re.sub(r"\s", "", translation), (line, output)
+    assert kept > 0.7 * emphasised  # emphasis is left out if no words are left for it
 
 
 @pytest.mark.parametrize(
@@ -215,5 +265,5 @@ def test_pairing_marks_takes_linear_time(line, monkeypatch):
 def test_marks_may_be_nested_deeply(line, form):
     markup = Markup(line, form)
     before = {place: min(place, 1) for place in markup.borders()}
-    placed = markup.placed(np.ones((1, 2)), before, lambda count: "A"[:count])
+    placed = place_marks(markup, np.ones((1, 2)), before, lambda count: "A"[:count])
     assert placed.count("<b>") == line.count("<b>") and "A" in placed

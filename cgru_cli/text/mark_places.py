@@ -1,0 +1,238 @@
+"""The places of a line's marks in its translation, by the attention.
+
+From the outside inwards, the attention determines the place of each element:
+
+1. For each target word, p is the element's share of the attention to its parent's source words. An
+   element gets the run of target words with the greatest sum of p - 1/2, inside the parent's run
+   and outside its siblings' runs; the run includes at least the word with the greatest p, and is
+   extended to whole words.
+2. An element without text, such as `<br/>`, goes between the two target words where the least
+   attention crosses it: from words before it to the source after it, and the reverse.
+
+A translation therefore has all marks of its line, with the same nesting; only Markdown's emphasis
+is left out where no word is left for it, because `****` would be four asterisks. If the text of
+the translation has more that looks like Markdown than the source's, such as `[` or `*`, it is
+escaped.
+"""
+
+import html
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from .markup import GLUE, SPACE, Element, Markup
+
+_GLUED, _SPACED = re.compile("[ \1]*\0[ \0\1]*"), re.compile(" *\1[ \1]*")
+_GLUED_CODE = re.compile(f"(?<=`){_GLUED.pattern}(?=`)")
+_ESCAPES = re.compile(r"(?<!\\)(?:\\\\)*\\\Z")  # a backslash that would escape the next character
+_TAGS = re.compile(r"&(?=#?\w+;)|<(?=[A-Za-z/!?])")  # would be an entity or a tag in Markdown
+_KEPT, _COPIED_CODE = r"(?P<kept>\\[!-/:-@\[-`{-~]", r"|(`+)(?!`).*?(?<!`)\2(?!`)"
+_LIKE_MARKS = {  # what may be a mark of Markdown, by whether code is copied
+    copies_code: re.compile(
+        rf"{kept})|{_TAGS.pattern}|[*`\[\]]|~~|!(?=\[|\Z)|(?<![^\W_])_|_(?![^\W_])"
+    )
+    for copies_code, kept in ((False, _KEPT), (True, _KEPT + _COPIED_CODE))
+}
+
+
+def place_marks(
+    markup: Markup,
+    weights: np.ndarray,
+    words_before: Mapping[int, int],
+    text_before: Callable[[int], str],
+) -> str:
+    """A translation with the marks of its line.
+
+    weights: (T,S) attention of the target words to the source words; words_before: the number
+    of source words before each of the markup's `borders`; text_before: the text of the first n
+    target words.
+    """
+
+    def marked(escape: Callable[[str], str]) -> str:
+        is_markdown = markup.form == "markdown"
+        placing = _Placing(weights, words_before, text_before, escape, is_markdown=is_markdown)
+        text = placing.rendered(markup.root, 0, len(weights))
+        text = _GLUED.sub("", _GLUED_CODE.sub(" ", text))
+        return _SPACED.sub(" ", text).strip(" ")
+
+    if markup.form == "html":
+        text = marked(lambda text: html.escape(text, quote=False))
+    else:
+        like_marks, found = _LIKE_MARKS[markup.copies_code], Counter[str]()
+
+        def tags_escaped(text: str) -> str:
+            found.update(match[0] for match in like_marks.finditer(text))
+            return _TAGS.sub(_reference, text)
+
+        text = marked(tags_escaped)
+        if found - Counter(match[0] for match in like_marks.finditer(markup.plain)):
+            text = marked(lambda text: like_marks.sub(_literal, text))
+    return f"{markup.beginning}{text}".strip(" ")
+
+
+def _reference(match: re.Match[str]) -> str:
+    """The character reference of an ampersand or a less-than sign."""
+    return html.escape(match[0], quote=False)
+
+
+def _literal(match: re.Match[str]) -> str:
+    """A match of `_LIKE_MARKS` as text."""
+    if match["kept"] or match[0] in "&<":
+        return match["kept"] or _reference(match)
+    return re.sub(r"(.)", r"\\\1", match[0])
+
+
+class _Placing:
+    """Places the elements in one translation."""
+
+    def __init__(
+        self,
+        weights: np.ndarray,
+        words_before: Mapping[int, int],
+        text_before: Callable[[int], str],
+        escape: Callable[[str], str],
+        *,
+        is_markdown: bool,
+    ):
+        self._weights, self._words_before, self._escape = weights, words_before, escape
+        self._is_markdown = is_markdown
+        self._text_before, self._text = text_before, text_before(len(weights))
+        self._offsets = {0: 0, len(weights): len(self._text)}
+
+    def rendered(self, element: Element, low: int, high: int) -> str:
+        """The text and inner elements of an element with the target words from low to high."""
+        runs = self._runs(element, low, high)
+        parts, place = [], low
+        for first, last, _, one in sorted(runs, key=lambda run: run[:3]):
+            parts.append((self._escaped(place, first, before_mark=True), ""))
+            parts += self._marked(one, first, last)
+            place = last
+        is_inside = bool(element.opening)
+        return _joined([*parts, (self._escaped(place, high, before_mark=is_inside), "")])
+
+    def _marked(self, one: Element, first: int, last: int) -> list[tuple[str, str]]:
+        """An element with its marks, as pieces of `_joined`."""
+        inside = self.rendered(one, first, last)
+        edges = f" {GLUE}{SPACE}" if one.is_emphasis else " "
+        text = inside.strip(edges)
+        if one.is_emphasis and not text:
+            return []
+        marked = one.verbatim or f"{one.opening}{text}{one.closing}"
+        if first == last:
+            before, after = (SPACE, SPACE) if one.is_emphasis else one.around
+            return [(before + marked + after, "")]
+        mark = one.opening if one.is_emphasis else "`" if marked[0] == "`" else ""
+        start = len(inside) - len(inside.lstrip(edges))
+        spaces = inside[:start], inside[start + len(text) :]
+        before, after = (one.replace(GLUE, "") for one in spaces) if one.is_emphasis else spaces
+        return [(before, ""), (marked, mark), (after, "")]
+
+    def _runs(self, parent: Element, low: int, high: int) -> list[tuple[int, int, int, Element]]:
+        """The target words of the inner elements, with their order in the source."""
+        runs: list[tuple[int, int, int, Element]] = []
+        taken = np.zeros(len(self._weights), bool)
+        begins, ends = self._source(parent)
+        of_parent = self._weights[:, begins:ends]
+        totals = np.maximum(of_parent.sum(axis=1), 1e-9)
+        placed_last = sorted(enumerate(parent.inner), key=lambda x: x[1].start == x[1].end)
+        for order, one in placed_last:  # elements without text
+            i, j = self._source(one)
+            if i < j and not taken[low:high].all():
+                shares = self._weights[:, i:j].sum(axis=1) / totals
+                first, last = self._whole_words(_best_run(shares - 0.5, taken, low, high), taken)
+                first, last = max(first, low), min(last, high)
+                taken[first:last] = True
+            else:
+                first = last = _least_crossed(of_parent, i - begins, taken, low, high)
+            runs.append((first, last, order, one))
+        return runs
+
+    def _source(self, element: Element) -> tuple[int, int]:
+        """The source words of an element, at least one word if it has text."""
+        first, last = self._words_before[element.start], self._words_before[element.end]
+        return (first, last) if last > first or element.start == element.end else (last - 1, last)
+
+    def _whole_words(self, run: tuple[int, int], taken: np.ndarray) -> tuple[int, int]:
+        """The run, extended to whole words of the text."""
+        first, last = run
+        while first > 0 and not taken[first - 1] and self._within_word(first):
+            first -= 1
+        while last < len(taken) and not taken[last] and self._within_word(last):
+            last += 1
+        return first, last
+
+    def _within_word(self, words: int) -> bool:
+        place = self._offset(words)
+        return self._text[max(0, place - 1) : place + 1].isalnum() and 0 < place < len(self._text)
+
+    def _offset(self, words: int) -> int:
+        """The number of characters before a target word, which never decreases between words."""
+        if words not in self._offsets:
+            length = min(len(self._text_before(words)), len(self._text))
+            self._offsets[words] = length
+        known = sorted(self._offsets)
+        place = known.index(words)
+        low = max((self._offsets[n] for n in known[:place]), default=0)
+        high = min((self._offsets[n] for n in known[place + 1 :]), default=len(self._text))
+        self._offsets[words] = min(max(self._offsets[words], low), high)
+        return self._offsets[words]
+
+    def _escaped(self, first: int, last: int, *, before_mark: bool) -> str:
+        text = self._escape(self._text[self._offset(first) : self._offset(last)])
+        escapes = before_mark and self._is_markdown and _ESCAPES.search(text)
+        return f"{text}\\" if escapes else text
+
+
+def _best_run(gains: np.ndarray, taken: np.ndarray, low: int, high: int) -> tuple[int, int]:
+    """The run of untaken words with the greatest sum of gains (Kadane's algorithm)."""
+    best, run = -np.inf, (low, low)
+    total, start = 0.0, low
+    for t in range(low, high):
+        if taken[t]:
+            total, start = 0.0, t + 1
+            continue
+        total += gains[t]
+        if total > best:
+            best, run = total, (start, t + 1)
+        if total < 0:
+            total, start = 0.0, t + 1
+    return run
+
+
+def _least_crossed(weights: np.ndarray, i: int, taken: np.ndarray, low: int, high: int) -> int:
+    """The gap between target words for source gap i, never inside a taken run."""
+    after = weights[low:high, max(i, 0) :].sum(axis=1)
+    before = weights[low:high, : max(i, 0)].sum(axis=1)
+    crossed = np.append(0.0, np.cumsum(after)) + np.append(np.cumsum(before[::-1])[::-1], 0.0)
+    for place in np.argsort(crossed, kind="stable").tolist():
+        t = low + place
+        if not (low < t < high and taken[t - 1] and taken[t]):
+            return t
+    return low
+
+
+def _joined(pieces: list[tuple[str, str]]) -> str:
+    """Pieces of text, each with its mark if that is emphasis or code.
+
+    They are separated by a space where Markdown would read a mark otherwise.
+    """
+    text, last = "", ""  # last: the mark at the end of the text
+    for piece, mark in pieces:
+        if not piece:
+            continue
+        opens = mark and _misread(mark, text[-1:], piece[len(mark)])
+        closes = last and _misread(last, piece[0], text[-len(last) - 1])
+        text += f" {piece}" if opens or closes else piece
+        last = mark
+    return text
+
+
+def _misread(mark: str, outside: str, inside: str) -> bool:
+    """Whether a mark is misread between these two characters (CommonMark, 6.2: flanking)."""
+    if outside in f" {GLUE}{SPACE}":
+        return False
+    if outside == mark[0]:
+        return True
+    return mark[0] != "`" and outside.isalnum() and (mark[0] == "_" or not inside.isalnum())
