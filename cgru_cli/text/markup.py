@@ -65,7 +65,7 @@ class Element:
     @property
     def is_emphasis(self) -> bool:
         """Whether it is emphasis of Markdown, such as `**`."""
-        return self.opening.strip("*_~") == ""
+        return self.opening != "" and self.opening.strip("*_~") == ""
 
 
 class Markup:
