@@ -1,4 +1,4 @@
-"""The program `cgru`, which is also `python -m cgru_cli`."""
+"""The entry point of `cgru` and of `python -m cgru_cli`."""
 
 import os
 import signal

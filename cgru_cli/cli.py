@@ -126,7 +126,7 @@ class Command(click_command.Command):
         return of_files(files, str(self.name), self.options, typed, relative=relative)
 
     def decided(self, options: Any, settings: Settings) -> Mapping[str, Any]:
-        """For training, the saved run's defaults that depend on the data; otherwise none."""
+        """For `cgru train`, the data-dependent defaults of the saved run; otherwise none."""
         from .train import data_defaults
 
         return data_defaults.decided(options, settings.stated) if self.name == "train" else {}

@@ -113,7 +113,7 @@ class Batch(NamedTuple):
     """Sentence pairs, ended by and padded with EOS, as NumPy's arrays or tensors.
 
     Padding has mask 0, except that a padding row has mask 1 at its first source position, so that
-    the mean of its source is a number.
+    the mean over its source is not NaN.
     """
 
     source: np.ndarray  # (B,S,F) int32

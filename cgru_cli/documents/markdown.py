@@ -41,7 +41,7 @@ class Markdown(TextDocument):
         normalized = installed("markdown_it.common.utils", "documents").normalizeReference
         found: dict[str, Any] = {"references": {}}
         for token in parser.parse(self.text[begin:].removeprefix("\ufeff"), found):
-            lines = token.map or lines  # a cell of a table has the lines of its row
+            lines = token.map or lines  # a table cell without a map has the lines of its row
             if token.type == "inline":
                 place = max(place, starts[lines[0]])
                 text = token.content

@@ -19,7 +19,7 @@ _NEW = ("new", "needs-translation", "initial")
 
 
 class Xliff(Document):
-    """Units whose target is missing, empty or in a state before translation."""
+    """Units whose target is missing, empty or marked as not yet translated."""
 
     media_type = "application/xliff+xml"
 

@@ -8,7 +8,7 @@ model; `structure_from_arrays` and `sizes_from_arrays` derive its structure from
 result is a `model`; `declared` compares it with its description on a command line. Vocabularies:
 `vocabulary_files` reads and writes their files, `model_vocabularies` finds those of a model.
 Writing: `capabilities` lists the features that each program's files can hold; `write_model` and
-`write_configuration` write the files, with YAML by `yaml_cpp` as in Marian. `loaded_model` is a
-model with its vocabularies, ready to read lines. Other files: `shortlist` reads shortlists,
+`write_configuration` write the files, and `yaml_cpp` formats YAML as Marian does. `loaded_model` is
+a model with its vocabularies, ready to read lines. Other files: `shortlist` reads shortlists,
 `marian_optimizer` the optimiser's state of Marian's training runs, and `arpa` n-gram models.
 """

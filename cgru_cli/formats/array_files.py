@@ -181,8 +181,8 @@ def write_npz(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
 def _check_heaps(path: Path) -> None:
     """Raise ValueError if a heap of texts in an HDF5 file is damaged.
 
-    The library steps from object to object by their sizes. At free space of size 0 it loops
-    forever, and no signal stops it. (HDF5 File Format Specification, III.E: the global heap.)
+    The library steps from object to object by their sizes. Free space of size 0 makes it loop
+    forever, and no signal can stop it. (HDF5 File Format Specification, III.E: the global heap.)
     """
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         start = content.find(_HEAP)

@@ -61,7 +61,7 @@ class LoadedModel:
     model: Model
     sources: list[Vocabulary] = field(repr=False)
     target: Vocabulary = field(repr=False)
-    # by form of the text; each warns once about text in the wrong form
+    # by (to_pieces, whether text is not preprocessed); each warns once about text in the wrong form
     _watched: dict[tuple[bool, bool], Tokenisation] = field(default_factory=dict, init=False)
 
     def with_arrays(self, arrays: Mapping[str, np.ndarray]) -> LoadedModel:
@@ -211,9 +211,9 @@ class LoadedModel:
         return np.concatenate([attention[:, :words][:, ::-1], attention[:, words:]], axis=1)
 
     def target_batch(self, targets: Sequence[Sequence[str]]) -> tuple[np.ndarray, np.ndarray]:
-        """Translations, words in the order of writing, for the model: ids (B,T) int32, mask (B,T).
+        """A batch of translations for the model: ids (B,T) int32 and mask (B,T) float32.
 
-        T includes EOS; the mask is float32.
+        targets: words in the order in which the model writes them. T includes EOS.
         """
         ids, mask = pad_ids([[(i,) for i in self.target.encode(words)] for words in targets])
         return ids[..., 0], mask

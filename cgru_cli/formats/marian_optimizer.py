@@ -74,7 +74,7 @@ def _rows(model: Model) -> list[Parameter]:
 
 
 def _vector(model: Model, to: str, arrays: dict[str, np.ndarray]) -> np.ndarray:
-    """Marian's vector (1, numbers) of these arrays, given by the names of their parameters."""
+    """These arrays, given by parameter name, joined in one vector as in Marian: (1, numbers)."""
     stored = arrays_as(dataclasses.replace(model, arrays=arrays), to)
     parts = []
     for row in _rows(model):

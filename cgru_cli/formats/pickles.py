@@ -129,7 +129,8 @@ class _Machine:
         self.stream = BytesIO(data)
         self.stack: list[Any] = []
         self.memo: dict[int, Any] = {}
-        # Copies may not exceed the size of the stream: a genuine pickle contains each item.
+        # Items copied from lists and texts may not outnumber the bytes of the stream, because a
+        # genuine pickle stores each of these items.
         self.copies_left = len(data)
 
     def run(self) -> Any:

@@ -37,8 +37,8 @@ _NO_DATASETS = ["source", "target"]  # Nematus-TF reads no configuration without
 def own_container(model: Model, dictionaries: Sequence[str]) -> dict:
     """The configuration in cgru's own `.npz` and `.h5`.
 
-    It has Nematus' keys only if Nematus would compute the same, so that Nematus rejects other
-    files.
+    It has Nematus' keys only if Nematus would compute the same results; Nematus rejects files
+    without these keys.
     """
     if cannot_hold(model.structure, "nematus"):
         return {"dictionaries": list(dictionaries)} if dictionaries else {}

@@ -56,7 +56,7 @@ class Attention(NamedTuple):
     v: tf.Tensor  # (A,1)
     query_norm: Norm | None
     mask: Fixed  # (B,S) float32
-    place: Fixed | None = None  # in a search
+    place: Fixed | None = None  # the `Place` of the rows, in a search
     tiled: bool = False  # whether a search computes energies in tiles
 
     def attend(self, query: tf.Tensor) -> tuple[tf.Tensor, Context]:

@@ -97,7 +97,7 @@ class ExpectedRisk:
 
 
 class TargetWords(NamedTuple):
-    """The N target words of a batch in one axis, and a network's logits."""
+    """The N target words of a batch along one axis, and a network's logits for them."""
 
     logits: tf.Tensor  # (N,V) float32; (N,L) for labels
     targets: tf.Tensor  # (N,) int32; (N,1+K) with a teacher: reference's word, teacher's words

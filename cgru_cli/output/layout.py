@@ -143,7 +143,7 @@ class Layout(ABC):
     def _entries(
         self, number: int, source: Sequence[str], hypotheses: Sequence[Hypothesis]
     ) -> Iterator[tuple[str, str]]:
-        """For each hypothesis to print: line or lines of text, and alignment block or ""."""
+        """For each hypothesis to print: its line or lines of text, its alignment block or ""."""
         shown = hypotheses[: self.shown] if self.n_best else hypotheses[:1]
         for rank, hypothesis in enumerate(shown):
             hypothesis = self.as_read(hypothesis)

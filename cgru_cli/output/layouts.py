@@ -112,7 +112,7 @@ class NematusLayout(Layout):
     appends_scores: ClassVar[bool] = True
 
     def entry(self, number: int, hypothesis: Hypothesis) -> str:
-        """The text, then the words' probabilities on a line, or as a list's last field."""
+        """The text, then word probabilities, on a new line or as an n-best entry's last field."""
         if not self.word_scores:
             return super().entry(number, hypothesis)
         line = super().entry(number, hypothesis).removesuffix("\n")

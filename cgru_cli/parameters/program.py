@@ -71,7 +71,7 @@ def _python3_spaces(line: str) -> str:
 
 
 def _without_return(line: str) -> str:
-    """Marian's `io::getline` drops the `\\r` of line ends on Windows."""
+    """Drop the `\\r` of a Windows line end, as Marian's `io::getline` does."""
     return line.removesuffix("\r")
 
 

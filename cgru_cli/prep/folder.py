@@ -113,7 +113,7 @@ class Folder:
     ) -> Literal["complete", "resumed", "new"]:
         """Prepare to fulfil a request; returns whether it is complete, or a run is resumed.
 
-        force: start over, whatever the folder holds. Otherwise raises CgruError, naming the
+        force: start over, whatever the folder holds. Without force, raises CgruError, naming the
         difference, if the folder holds something else.
         """
         manifest = None if force else _record(self.path / FILE, _Manifest)
@@ -200,7 +200,7 @@ class Folder:
         return data
 
     def finish(self, lines: Mapping[str, int], more: Mapping[str, Any]) -> None:
-        """Replace the files of the folder by the new files, the manifest last.
+        """Replace the files of the folder with the new files, the manifest last.
 
         lines: the number of lines of each text among the outputs; more: further fields of the
         manifest.

@@ -75,7 +75,7 @@ def run(folder: str | None, options: PrepOptions) -> None:
 def _filter(options: PrepOptions) -> None:
     """`--apply` and `--undo`: filter standard input to standard output, line by line.
 
-    Raises CgruError for a bad folder or input, OutputClosed if the reader is gone.
+    Raises CgruError for a bad folder or input, OutputClosed if the output has been closed.
     """
     pipeline = Preprocessing.read(options.apply or options.undo or "")
     number = 0
@@ -199,7 +199,7 @@ class _Job:
         else:
             groups = [SIDES] if self.options.joint else [(side,) for side in SIDES]
             models = [self._learn(cases, group) for group in groups]
-        for name, model in zip(self._code_names(), models, strict=False):  # or no names
+        for name, model in zip(self._code_names(), models, strict=False):  # none for SentencePiece
             with atomic_write(self.place.out / name) as file:
                 file.write(model.encode("utf-8"))
         return models

@@ -26,7 +26,7 @@ class Draws(LogProbability):
         if sampling.top is not None:
             self.count = sampling.top + (settings.unk is not None)
         self._streams: list[list[np.random.Generator]] = []  # by sentence and sample
-        self._numbers: np.ndarray = np.zeros(0, int)  # (R,) the sample of a row, -1 at the start
+        self._numbers: np.ndarray = np.zeros(0, int)  # (R,) sample number of each row, -1 at first
 
     def begin(self, lengths: Sequence[int], lines: Sequence[int]) -> None:
         seed = self._sampling.seed

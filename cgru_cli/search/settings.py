@@ -1,6 +1,6 @@
 """Settings of searches: how hypotheses are ranked, and how samples are drawn.
 
-This file imports no TensorFlow, so that plans can hold these settings.
+This file does not import TensorFlow, so that plans can hold these settings without loading it.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class ChannelSum(NamedTuple):
 
     channel: float  # weight
     lm: float  # weight
-    settings: SearchSettings  # a; `normalize` of the search
+    settings: SearchSettings  # a is its `normalize`, penalty its `word_penalty`
 
     def total(self, direct: Any, channel: Any, lm: Any, length: Any, source_length: Any) -> Any:
         """The weighted sum of log-probabilities, for numbers or arrays of the same shape."""

@@ -92,7 +92,7 @@ def description(*, protected: bool) -> Schema:
             operation["requestBody"] = {"required": True} | content(asked)
         if path in WITHOUT_PASSWORD:
             operation["security"] = []
-        elif path == KEYED:  # the password may be its field `api_key`
+        elif path == KEYED:  # the field `api_key` may contain the password
             operation["security"] = [{}, {"password": []}]
         if path in _PARAMETERS:
             operation["parameters"] = _PARAMETERS[path]

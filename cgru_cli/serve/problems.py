@@ -93,7 +93,7 @@ def problem(refusal: Refusal) -> Problem:
 
 
 def failed(path: str, refusal: Refusal) -> Response:
-    """The answer to a request to a path."""
+    """The error response to a request, in the protocol of its path."""
     answer: Struct = ErrorAnswer(str(refusal), "error")
     media_type = "application/json"
     if path.startswith("/v1/"):

@@ -48,7 +48,7 @@ def impatient(seconds: float) -> type[HttpToolsProtocol]:
 
     uvicorn has no such limit. The time counts from the start of the connection for its first
     request, and from the first byte for later requests. Too large headers get the answer 400. A
-    connection is also closed if its client does not read any waiting answers for this time. A
+    connection is also closed if its client reads none of the waiting answers for this long. A
     request is not parsed before the previous requests on its connection are answered.
     """
 

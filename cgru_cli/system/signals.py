@@ -24,7 +24,7 @@ class Stopped(SystemExit):
 
 @contextlib.contextmanager
 def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Install a handler of SIGINT and SIGTERM inside the block, if in the main thread."""
+    """Install a handler for SIGINT and SIGTERM inside the block, if in the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -55,7 +55,7 @@ class Variants:
         return kinds and {PLAIN, *kinds}
 
     def kinds(self, numbers: np.ndarray, epoch: int) -> np.ndarray:
-        """The kind of each pair of these numbers (from 0) in an epoch (from 0)."""
+        """The kinds of the pairs with these numbers in an epoch; pairs and epochs count from 0."""
         kinds = np.full(len(numbers), PLAIN)
         for kind in range(JOINED, PLAIN, -1):
             if n := self.every[kind - CAPS]:

@@ -39,7 +39,7 @@ class PipelineSettings:
 
     pieces: whether the text holds sub-words, or words that the model's `.spm` splits. factors: of a
     source word, including the word itself; with more than 1, the source is already tokenised. copy:
-    the patterns of spans that the text has as placeholders (see `copying`).
+    the patterns of the spans that placeholders replace in the text (see `copying`).
     """
 
     languages: tuple[str, str] = ("", "")

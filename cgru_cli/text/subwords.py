@@ -159,7 +159,7 @@ class Codes:
     """
 
     def __init__(self, text: str, source: str):
-        """text: the file of codes. Raises CgruError like `check_codes`."""
+        """text: the content of the file of codes. Raises CgruError like `check_codes`."""
         self.text = text
         check_codes(text, source)
         self._bpe = installed("subword_nmt.apply_bpe", "prep").BPE(io.StringIO(text))

@@ -264,7 +264,7 @@ def limits_of(texts: Texts, given: Sequence[int]) -> Sequence[int]:
 
 
 def check_eos(vocabulary: Vocabulary) -> None:
-    """Raises CgruError for a vocabulary whose id of EOS is not 0."""
+    """Raises CgruError for a vocabulary in which the id of EOS is not 0."""
     if vocabulary.eos_id != EOS_ID:
         raise CgruError(
             f"{vocabulary.path}: the id of EOS is {vocabulary.eos_id}; it must be 0 "

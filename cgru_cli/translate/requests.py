@@ -98,7 +98,7 @@ class RequestReader:
         return self._with_placeholders(Fields(source))[1]
 
     def count(self, text: str, number: int = 0) -> int:
-        """The number of words in text, the beginning of a line's plain text."""
+        """The number of words in `text`, the beginning of a line's plain text."""
         if self._plan.copying:
             text = self._plan.copying.replaced(text, self._plan.placeholders)[0]
         words = self._lines.tokenize(prepared(self._lines.preprocessing, text, "source", number))

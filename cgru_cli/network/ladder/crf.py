@@ -75,7 +75,7 @@ class Chain:
         return Labelled(best, count, (), (), log_z, summed)
 
     def before(self, previous: tf.Tensor) -> tf.Tensor:
-        """A[y_{t-1}] for tags (..) int32, or a for -1, before the first tag: (..,L)."""
+        """(..,L): A[y_{t-1}] for tags (..) int32; the vector a for -1, before the first tag."""
         rows = tf.concat([self.start[None], self.transitions], axis=0)
         return tf.gather(rows, tf.maximum(previous - FIRST_LABEL + 1, 0))
 

@@ -31,7 +31,7 @@ class Entry(NamedTuple):
     text: str
     features: dict[str, float]
     fields: list[str]
-    place: int  # index of the features among the fields; the number of fields without features
+    place: int  # index of the features among the fields; without features, the number of fields
     length: int | None = None
     divisor: float = 1.0
 

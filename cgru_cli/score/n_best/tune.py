@@ -19,7 +19,7 @@ from . import weight_search
 from .entry import Entry
 from .rerank import Reranker
 
-_SAMPLES = 1000  # resampled lists for an interval, as in sacreBLEU
+_SAMPLES = 1000  # resampled lists for a confidence interval, as in sacreBLEU
 
 
 class Tuner:

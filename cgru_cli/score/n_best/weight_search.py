@@ -46,7 +46,7 @@ class Development:
         references: Sequence[Sequence[str]],
         metric: Metric,
     ) -> Development:
-        """texts: the text of each entry to compare; references: (R,S).
+        """texts: the text of each entry that the metric reads; references: (R,S), R per sentence.
 
         A sentence without hypotheses counts as an empty translation.
         """

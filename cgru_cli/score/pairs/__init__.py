@@ -1,6 +1,7 @@
 """Score translations with models.
 
-`readers` reads pairs from texts, tabs or an n-best list, `model_scorer` scores them with one model,
-`ensemble_scorer` with a model or an ensemble, `pair_scorer` is the Python interface, and `layout`
-formats the scores. `filter` keeps pairs by their scores, `summary` adds the scores up.
+`readers` reads pairs from two texts, a tab-separated text or an n-best list, `model_scorer` scores
+them with one model, `ensemble_scorer` with a model or an ensemble, `pair_scorer` is the Python
+interface, and `layout` formats the scores. `filter` keeps pairs by their scores, `summary` adds the
+scores up.
 """

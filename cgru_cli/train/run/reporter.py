@@ -65,7 +65,7 @@ class Reporter:
         """Log the updates since the last line as Marian 1.12 does, without a record."""
         plan, progress, interval = self._plan, course.progress, course.interval
         if progress.updates == self._updates:
-            return  # the early first line reported these updates
+            return  # the first line, logged early, has reported these updates
         self._updates = progress.updates
         labels = ""
         if plan.options.disp_label_counts:
