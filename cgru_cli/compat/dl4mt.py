@@ -56,7 +56,7 @@ def settle_translation(o: Fields) -> None:
 
 
 def settle_vocabularies(o: Fields) -> None:
-    """Replace the vocabularies of both sides by one option. Raises UsageError if one is missing."""
+    """Replace both sides' vocabularies with one option. Raises UsageError if one is missing."""
     sources, target = o.take("source_vocabularies"), o.take("target_vocabulary")
     if sources is None and target is None:
         return

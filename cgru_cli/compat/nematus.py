@@ -281,7 +281,7 @@ def _vocabularies(o: Fields) -> None:
 
 
 def _schedule(o: Fields) -> None:
-    """Replace the schedule by the equivalent options of Marian."""
+    """Replace the schedule with the equivalent options of Marian."""
     schedule, plateau = o.take("learning_schedule"), o.whole("plateau_steps")
     if schedule == "constant":
         if "lr_warmup" in o.given or "plateau_steps" in o.given:

@@ -40,7 +40,7 @@ SCORE = (
 
 
 def settle_translation(o: Fields) -> None:
-    """Replace the strategy by --output-sampling. Raises UsageError for contradicting options."""
+    """Replace the strategy with --output-sampling. Raises UsageError for contradicting options."""
     temperature = o.take("sampling_temperature")
     if o.values.get("translation_strategy") == "sampling":
         asked = f"full {temperature or '1.0'}"

@@ -81,7 +81,7 @@ def _check_own(path: Path) -> None:
     with reading(path):
         content = path.read_bytes()
     if _MARK.encode() not in content:
-        raise CgruError(f"{path}: is another program; name another folder, or use --force")
+        raise CgruError(f"{path}: not a file of cgru; name another folder, or use --force")
 
 
 def _write(path: Path, text: str, *, executable: bool) -> None:

@@ -36,8 +36,8 @@ class TsvColumn(os.PathLike[str]):
         fields = line.split("\t")
         if len(fields) > self.columns:
             raise CgruError(
-                f"{self}: line {number}: {len(fields)} fields between tabs, where {self.columns} "
-                "are expected (--tsv-fields)"
+                f"{self}: line {number}: {len(fields)} fields separated by tabs, where "
+                f"{self.columns} are expected (--tsv-fields)"
             )
         return fields + [""] * (self.columns - len(fields))
 

@@ -82,7 +82,7 @@ class TeacherWords:
         largest = max(int(_ids(part).max()) for part in parts)
         if largest >= vocabulary:
             raise CgruError(
-                f"{path}: has word {largest:,}; the target vocabulary has {vocabulary:,} words"
+                f"{path}: has word {largest:,}, but the target vocabulary has {vocabulary:,} words"
             )
         return cls(digest, entries, first)
 

@@ -67,8 +67,8 @@ def parse(line: str, source_words: int, target_words: int) -> list[Point]:
         for place, words, side in sides:
             if place > words:
                 raise CgruError(
-                    f"{token} is beyond the sentence: its {side} has {words} words, counted from "
-                    f"0, and EOS at {words}"
+                    f"{token} points beyond the sentence: the {side} has {words} words, counted "
+                    f"from 0, and EOS at {words}"
                 )
         points.add(point)
     return sorted(points)

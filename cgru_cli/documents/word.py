@@ -122,7 +122,7 @@ class _Paragraph:
         self.segment = "".join(shown)
 
     def write(self, translation: str) -> None:
-        """Replace the runs by runs for a translation."""
+        """Replace the runs with runs for a translation."""
         paragraph = self._element
         for child in list(paragraph):
             if child.tag != f"{_W}pPr":

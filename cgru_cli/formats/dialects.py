@@ -1,7 +1,7 @@
 """The program that wrote a file's arrays, and its conventions.
 
 The names of the arrays determine the dialect. This file also rejects recognised models that cgru
-cannot compute.
+cannot run.
 """
 
 import re
@@ -50,21 +50,21 @@ def recognise(path: Path, stored: Mapping[str, StoredArray], settings: ModelSett
     return Dialect.NEMATUS
 
 
-# Kinds of models that cgru cannot compute, by a pattern of array names that only they have.
+# Kinds of models that cgru cannot run, by a pattern of array names that only they have.
 _UNCOMPUTABLE = {
     "self_W|self_attention|/layer_": "a transformer; cgru computes recurrent models only",
     "^(lm_|fusion_lm_|ff_logit_lm)": "a Nematus model fused with a language model; translate with "
     "the program that trained it, or drop the fusion and retrain",
     r"^decoder_\d+_(W_comb_att|Wc_att)$": "a Nematus model with attention in its high decoder "
     "levels (decoder_deep gru_cond), which cgru does not compute",
-    r"^decoder_att\d+_": "a Marian multi-source model; cgru computes models of one source",
+    r"^decoder_att\d+_": "a Marian multi-source model; cgru runs models of one source",
     "^(deep_encoder_|deepencoder_)": "an nmtpy model with stacked encoders, which cgru does not "
     "compute",
 }
 
 
 def _uncomputable(names: set[str]) -> str:
-    """The kind of model with these names if cgru cannot compute it, otherwise ""."""
+    """The kind of model with these names if cgru cannot run it, otherwise ""."""
 
     for pattern, kind in _UNCOMPUTABLE.items():
         if any(re.search(pattern, name) for name in names):
@@ -79,7 +79,7 @@ def _uncomputable(names: set[str]) -> str:
 def refuse_uncomputable(
     path: Path, stored: Mapping[str, StoredArray], settings: ModelSettings
 ) -> None:
-    """Raise CgruError, naming the kind of model, if cgru cannot compute it."""
+    """Raise CgruError, naming the kind of model, if cgru cannot run it."""
     if kind := _uncomputable(set(stored)):
         raise CgruError(f"{path}: {kind}")
     u, ux = stored.get("decoder_U"), stored.get("decoder_Ux")

@@ -226,7 +226,7 @@ def load_model(
 
     path: as for `cgru translate -m` (.npz, .h5, .onnx, a checkpoint's name). vocabularies: files,
     source (one per factor) then target; by default those that the model names. runtime: the library
-    that will compute the model, as in `cgru translate --runtime`. Raises CgruError, naming the
+    that will run the model, as in `cgru translate --runtime`. Raises CgruError, naming the
     file, for an unreadable model or vocabulary.
     """
     model = read_model.read(path, runtime)

@@ -29,7 +29,7 @@ class ModelSettings:
     structure: dict = field(default_factory=dict)
     vocabularies: list[str] = field(default_factory=list)  # sources (one per factor), then target
     preprocessing: StoredFile | None = None  # if stored in the model's own file
-    unsupported: list[str] = field(default_factory=list)  # features that cgru cannot compute
+    unsupported: list[str] = field(default_factory=list)  # features that cgru cannot run
     right_left: bool = False  # writes from the end of a sentence
     source_reversed: bool = False  # also reads from the end, like all such models of Marian
     beam_size: int | None = None
@@ -56,7 +56,7 @@ class Model:
     without an effect on the computation; program: dl4mt or the value of a `Dialect`, for the
     conventions; container: the kind of the original file; origin: Marian's own form, to write the
     same file again (dialect, yaml and its length in bytes, names of the transposed arrays);
-    runtime: the library that computes the model, "onnx" for a file whose arrays were not read;
+    runtime: the library that runs the model, "onnx" for a file whose arrays were not read;
     precision: of its products, if the file determines it.
     """
 

@@ -25,9 +25,9 @@ def read(path: str | os.PathLike[str], runtime: str = "tensorflow") -> Model:
     """Read a model of any program.
 
     path: an `.npz`, an `.h5`, an `.onnx`, or a TensorFlow checkpoint (`model-1500`, with or without
-    `.index`). runtime: the library that will compute the model; auto and onnx skip the arrays of an
+    `.index`). runtime: the library that will run the model; auto and onnx skip the arrays of an
     `.onnx`. Raises CgruError, in one line, for anything else, for a damaged model, and for a model
-    that cgru cannot compute.
+    that cgru cannot run.
     """
     if not isinstance(path, str | os.PathLike):
         raise CgruError(f"a path of a model is expected, not {type(path).__name__}")

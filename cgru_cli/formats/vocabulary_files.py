@@ -82,7 +82,7 @@ def read_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
     if first_line in EOS_NAMES:
         return Vocabulary(_read_text(text, name), path, format="text")
     if start.startswith("["):
-        raise CgruError(f"{name}: not a vocabulary (a list)")
+        raise CgruError(f"{name}: not a vocabulary (it is a list)")
     return Vocabulary(_read_yaml(text, name), path, format="yaml")
 
 
@@ -209,7 +209,7 @@ def _yaml_pairs(text: str, restore: Callable[[str], str], path: str) -> Iterator
 
 
 def _protect_from_yaml(text: str) -> tuple[str, Callable[[str], str]]:
-    """Replace characters that YAML forbids but Marian writes by private-use characters.
+    """Replace characters that YAML forbids but Marian writes with private-use characters.
 
     Returns the text, and a function that restores the original characters of a word.
     """

@@ -84,8 +84,8 @@ def write(
     turned = " and ".join(way for from_end, way in ways if from_end)
     if to == "dl4mt" and turned:  # for DL4MT, users reversed the lines themselves
         warn(
-            f"{path}: DL4MT cannot say that a model {turned} from the end of a sentence; reverse "
-            "the lines yourself when you translate with it"
+            f"{path}: DL4MT's files cannot say that a model {turned} from the end of a sentence; "
+            "reverse the lines yourself when you translate with it"
         )
     folder = path if one_file else path.parent
     names, placements = model_vocabularies.plan(vocabularies, folder, to, force)

@@ -50,7 +50,7 @@ class PreparedData(keras.utils.PyDataset):
         ]
         self._pairs = [pair for pair in pairs if all(0 < len(side) <= max_length for side in pair)]
         if not self._pairs:
-            raise CgruError(f"{paths[0]}: no pair of 1 to {max_length} words")
+            raise CgruError(f"{paths[0]}: no pair with 1 to {max_length} words on each side")
         lengths = [max(map(len, pair)) + 1 for pair in self._pairs]
         self._batches = batches(lengths, mini_batch, mini_batch * (max_length + 1))
         self.on_epoch_end()

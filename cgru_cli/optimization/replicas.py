@@ -191,7 +191,7 @@ class Replicas:
 
     @contextlib.contextmanager
     def failures_named(self) -> Iterator[None]:
-        """A context that replaces TensorFlow's error by a CgruError naming the ended worker."""
+        """A context that replaces TensorFlow's error with a CgruError naming the ended worker."""
         try:
             yield
         except tf.errors.OpError as error:

@@ -23,6 +23,6 @@ class ConfiguredOptions(Options):
         options (minimal), or the given options and the --compat program's defaults (expand); with
         --compat marian in Marian's names, where expand replaces aliases such as --best-deep""")
     interpolate_env_vars: bool = FILES("""
-        --interpolate-env-vars: replace ${NAME} in paths by the environment variable NAME""")
+        --interpolate-env-vars: replace ${NAME} in paths with the environment variable NAME""")
     relative_paths: bool = FILES("""
         --relative-paths: paths in a configuration file are relative to the folder of that file""")

@@ -191,7 +191,7 @@ def one_text(what: str, given: Any) -> str:
     except UnicodeEncodeError as error:
         code = ord(given[error.start])
         raise UsageError(
-            f"{what}: U+{code:04X} is half of a surrogate pair, no character"
+            f"{what}: U+{code:04X} is half of a surrogate pair, not a character"
         ) from None
     return given
 

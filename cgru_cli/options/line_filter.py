@@ -71,7 +71,7 @@ class FilterOptions(ConfiguredOptions):
     cpu_threads: int | None = DEVICES.whole(1, 4096)("""
         --cpu-threads N: threads to compute with; all processors if not given""")
     runtime: str = DEVICES.choice("auto", "tensorflow", "onnx", default="auto")("""
-        --runtime: library that computes the model; auto: ONNX Runtime for an .onnx file, else
+        --runtime: library that runs the model; auto: ONNX Runtime for an .onnx file, else
         TensorFlow""")
     precision: str = DEVICES.choice("float32", "bfloat16", "int8", default="float32")("""
         --precision: data type of matrix products; states, sums of the attention and softmax remain

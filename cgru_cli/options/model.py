@@ -44,8 +44,8 @@ class ModelOptions(ConfiguredOptions):
         --data-weighting give their fields, from one file with tabs between the fields of a line
         (also of --valid-sets); `-t -` is standard input""")
     tsv_fields: int = DATA.whole(0, 16, default=0)("""
-        --tsv-fields N: number of fields of a line with --tsv; 0: the number that training reads;
-        needs --tsv""")
+        --tsv-fields N: number of tab-separated fields of a line with --tsv; 0: as many as the other
+        options need; needs --tsv""")
     vocabularies: tuple[str, ...] = DATA("""
         -v --vocabs SRC TRG (--dictionaries): vocabulary files: source (one for each factor), then
         target; for a language model one file; a vocabulary of labels that does not exist is made
@@ -75,10 +75,10 @@ class ModelOptions(ConfiguredOptions):
         "nematus",
         default="cgru",
     )("""
-        --type TYPE (--model_type): type of model; its decoder reads no source (lm, a language
-        model), the encoder's last state (encdec at every step, seq2seq at the first), or a context
-        by attention (rnnsearch, cgru); without a decoder, it predicts a label for each line
-        (classifier) or each word (tagger); s2s, amun and nematus are Marian's names for cgru""")
+        --type TYPE (--model_type): type of model, by what its decoder reads: no source (lm, a
+        language model), the encoder's last state (encdec at every step, seq2seq at the first), or a
+        context by attention (rnnsearch, cgru); models without a decoder predict a label for each
+        line (classifier) or word (tagger); s2s, amun and nematus are Marian's names for cgru""")
     condition: bool = MODEL("""
         --condition: with --type lm, generate each text from one input: a label on each line (-t
         LABELS TEXT -v LABELS.json VOCAB), or a vector of numbers (-t FEATURES TEXT -v VOCAB),

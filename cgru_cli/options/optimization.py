@@ -31,8 +31,8 @@ class OptimizationOptions(BatchOptions):
         sampled translations (mrt, minimum risk training), or the cross-entropy with the words of a
         --teacher (distill, word-level distillation)""")
     cost_type: str = OBJECTIVE.choice("ce-mean", "ce-mean-words", "ce-sum", default="ce-mean")("""
-        --cost-type: how costs of a mini-batch are averaged: over sentences (ce-mean, as Nematus),
-        over words (ce-mean-words), or not at all (ce-sum, as Marian without
+        --cost-type: how costs of a mini-batch are averaged: over sentences (ce-mean, as in
+        Nematus), over words (ce-mean-words), or not at all (ce-sum, as in Marian without
         --normalize-gradient)""")
     label_smoothing: float = OBJECTIVE.probability(0.0, by_data="0.1 for models that translate")("""
         --label-smoothing P: label smoothing of the cross-entropy: probability spread evenly over

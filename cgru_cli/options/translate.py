@@ -144,7 +144,7 @@ class TranslateOptions(FilterOptions):
         ranked; needs --channel-model and --lm""")
 
     unk_replace: bool = WORDS("""
-        --unk-replace: replace each unknown word by the source word aligned to it""")
+        --unk-replace: replace each unknown word with the source word aligned to it""")
     lexicon: str | None = WORDS("""
         --lexicon FILE: translate the source words inserted by --unk-replace with this dictionary of
         lines `source target [probability]` (`target source probability` in a file .s2t); needs

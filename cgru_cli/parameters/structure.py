@@ -1,6 +1,6 @@
 """The structure of a model: sizes, depths and the conventions of its program.
 
-A `Structure` and the arrays suffice to compute a model. `names.py` derives the names and shapes of
+A `Structure` and the arrays suffice to run a model. `names.py` derives the names and shapes of
 the arrays from the structure.
 """
 

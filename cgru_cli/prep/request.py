@@ -68,7 +68,7 @@ def _with_defaults(options: PrepOptions) -> PrepOptions:
         raise UsageError("--codes takes one file for both sides, or one for each")
     if len(options.codes) == 1 and options.separate:
         raise UsageError(
-            "--codes with one file are joint; give one for each side, or no --separate"
+            "one file of --codes serves both sides: give one for each side, or omit --separate"
         )
     if subwords == "none" and (options.joint or options.separate):
         raise UsageError("--joint and --separate need sub-words; --subwords none has none")

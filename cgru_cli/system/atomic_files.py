@@ -53,7 +53,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def put(temporary: Path, target: Path) -> None:
-    """Replace a file by a complete file: now, or together with others in `all_or_nothing`.
+    """Replace a file with a complete file: now, or together with others in `all_or_nothing`.
 
     Raises OSError if that fails.
     """

@@ -145,7 +145,7 @@ def _compiled(text: str) -> re.Pattern[str]:
 
 
 def _masked(text: str, replaced: Iterable[tuple[Span, str]]) -> str:
-    """Replace spans, given in the order of the text, by words."""
+    """Replace spans, given in the order of the text, with words."""
     parts, place = [], 0
     for span, name in replaced:
         parts += [text[place : span.start], name]

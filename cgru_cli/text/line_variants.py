@@ -103,7 +103,7 @@ def english_title_case(line: str) -> str:
 def with_typos(line: str, draw: random.Random) -> str:
     """The line with typos in some of its longer words, at least in one.
 
-    A typo swaps two letters, or omits or doubles a letter or replaces it by its neighbour on the
+    A typo swaps two letters, or omits or doubles a letter or replaces it with its neighbour on the
     keyboard; the first letter of a word is unchanged.
     """
     matches = _LONG_WORD.finditer(line)

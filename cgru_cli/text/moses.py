@@ -38,7 +38,7 @@ class Tokenizer:
 
 
 class PunctuationNormalizer:
-    """Replaces a language's quotes, dashes and spaces by plain ones."""
+    """Replaces a language's quotes, dashes and spaces with plain ones."""
 
     def __init__(self, language: str):
         self._normalizer = sacremoses().MosesPunctNormalizer(lang=language)

@@ -203,7 +203,7 @@ def check_codes(text: str, source: str) -> None:
             version = text.partition("\n")[0][:40]
             raise CgruError(f"{source}:1: codes of an unknown version ({version!r})")
     if not lines:
-        raise CgruError(f"{source}: the codes join no sub-words; is the file cut short?")
+        raise CgruError(f"{source}: no merges of sub-words; is the file cut short?")
     for number, line in enumerate(lines, first):
         if len(line.strip("\r ").split(" ")) != 2:
             raise CgruError(

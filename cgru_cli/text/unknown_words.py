@@ -18,7 +18,7 @@ def replace_unknown(
     unknown: Collection[str],
     lexicon: Mapping[str, str] | None = None,
 ) -> list[str]:
-    """Replace each UNK by the source word with the highest weight, or by its translation.
+    """Replace each UNK with the source word with the highest weight, or by its translation.
 
     alignment: (T, S + 1) or (T + 1, S + 1) float32, rows of target words and perhaps EOS, columns
     of source words and EOS, which is never chosen; tokens: (T); source: (S); unknown: the spellings

@@ -127,7 +127,7 @@ class Training:
 
     def _end_early(self) -> None:
         """Save, then raise Stopped because of a signal."""
-        what = "saved" if self._save() else "nothing to be saved"
+        what = "saved" if self._save() else "nothing to save"
         self.replicas.barrier()
         self.reporter.log.line(f"Stopped after update {self.course.progress.updates}; {what}")
         self.stop.end()

@@ -96,7 +96,7 @@ def _pretrained(
             f"{'leave out' if options.right_left else 'add'} --right-left"
         )
     if kind is Type.LM and options.type != "lm":
-        raise UsageError(f"{given.path} is a language model; --type lm trains on one text")
+        raise UsageError(f"{given.path} is a language model; --type lm trains it on one text")
     if not kind.writes_text and options.type != kind:
         raise UsageError(f"{given.path} is a {kind}; --type {kind} trains it on text and labels")
     if given.structure.condition is not Condition.NONE and not options.condition:

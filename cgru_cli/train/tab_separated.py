@@ -1,4 +1,4 @@
-"""Training text in fields between tabs: both sides, alignments and weights in one file.
+"""Training text in fields separated by tabs: both sides, alignments and weights in one file.
 
 As with Marian's `--tsv`, `--guided-alignment N` and `--data-weighting N` give the numbers of their
 fields, from 0. The other fields are the source and the target, or a language model's text.

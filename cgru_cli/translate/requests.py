@@ -139,7 +139,7 @@ class RequestReader:
         count = line.count("\t") + 1
         if options.tsv and options.constraints != "tabs" and count > 1 + options.force_decode:
             raise CgruError(
-                f"line {number + 1}: {count} fields between tabs; with --tsv the source is "
+                f"line {number + 1}: {count} fields separated by tabs; with --tsv the source is "
                 "expected or, with --force-decode, the beginning of its translation too"
             )
         fields = Fields(line)

@@ -178,7 +178,7 @@ def test_own_files_are_replaced_and_others_are_not(tmp_path):
     assert (done.exit_code, done.stdout) == (1, "")
     assert (
         done.stderr
-        == f"cgru: {folder}/amun: is another program; name another folder, or use --force\n"
+        == f"cgru: {folder}/amun: not a file of cgru; name another folder, or use --force\n"
     )
     assert "exec" not in (folder / "marian").read_text(), "nothing was written"
     assert write(folder, "--force").exit_code == 0

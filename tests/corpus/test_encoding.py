@@ -174,7 +174,7 @@ def test_weights_of_a_target_alone(tmp_path):
 @pytest.mark.parametrize(
     ("alignments", "weights", "message"),
     [
-        (["0-0", "0-0", "2-0"], (), "/a: line 3: 2-0 is beyond the sentence"),
+        (["0-0", "0-0", "2-0"], (), "/a: line 3: 2-0 points beyond the sentence"),
         (["0-0", "x", "0-0"], (), "/a: line 2: 'x' is not an alignment"),
         (["0-0"], (), "/a has 1 lines and .*/t 3; line i of one must belong to line i"),
         (["0-0"] * 4, (), "/a has 4 lines and .*/t 3;"),

@@ -51,7 +51,7 @@ def test_what_does_not_fit_is_refused(tmp_path):
     first = np.zeros(1, np.int64)
     with pytest.raises(CgruError, match=r"t\.npy has 4 words and the training text 5"):
         TeacherWords.read(path, first, 5, 12)
-    with pytest.raises(CgruError, match="has word 11; the target vocabulary has 11 words"):
+    with pytest.raises(CgruError, match="has word 11, but the target vocabulary has 11 words"):
         TeacherWords.read(path, first, 4, 11)
     whole = path.read_bytes()
     np.save(tmp_path / "other.npy", ids)

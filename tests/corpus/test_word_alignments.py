@@ -29,8 +29,11 @@ def test_points_come_back_sorted_and_once(points, draw):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("8-0", "8-0 is beyond the sentence: its source has 7 words, counted from 0, and EOS at 7"),
-        ("0-0 0-6", "0-6 is beyond the sentence: its target has 5 words"),
+        (
+            "8-0",
+            "8-0 points beyond the sentence: the source has 7 words, counted from 0, and EOS at 7",
+        ),
+        ("0-0 0-6", "0-6 points beyond the sentence: the target has 5 words"),
         ("99999999999999999999-0", "beyond the sentence"),
         ("0-0 1", "'1' is not an alignment; points like 0-0 1-2"),
         ("0-0\t1-1", "is not an alignment"),

@@ -78,5 +78,5 @@ def test_a_folder_is_read_in_batches(tmp_path, caplog):
     losses = model.fit(folder, epochs=3, verbose=0).history["loss"]
     assert losses[-1] < losses[0] and "retracing" not in caplog.text
     assert [folder[i][1].shape for i in range(len(folder))] != before
-    with pytest.raises(CgruError, match="no pair of 1 to 0 words"):
+    with pytest.raises(CgruError, match="no pair with 1 to 0 words on each side"):
         PreparedData(loaded, data, max_length=0)

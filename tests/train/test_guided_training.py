@@ -121,7 +121,11 @@ def test_compiled_it_costs_the_same(data, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        ("--guided-alignment BEYOND", 1, "BEYOND: line 60: 0-7 is beyond the sentence: its target"),
+        (
+            "--guided-alignment BEYOND",
+            1,
+            "BEYOND: line 60: 0-7 points beyond the sentence: the",
+        ),
         ("--guided-alignment MALFORMED", 1, "MALFORMED: line 60: '0:0' is not an alignment"),
         ("--guided-alignment FEWER", 1, "FEWER has 59 lines and DATA/train.trg 60; line i"),
         ("--guided-alignment none.align", 1, "none.align: No such file"),

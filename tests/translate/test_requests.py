@@ -61,7 +61,7 @@ def test_phrases_of_a_line_and_of_all_lines(path, tmp_path):
 
 
 def test_unexpected_fields_are_refused(path):
-    with pytest.raises(CgruError, match="line 5: 2 fields between tabs; with --tsv the source"):
+    with pytest.raises(CgruError, match="line 5: 2 fields separated by tabs; with --tsv"):
         reader(path, tsv=True).read("a\tb", 4)
 
 

@@ -120,7 +120,7 @@ class TabSeparated(Pairs):
         fields = line.split("\t")
         if len(fields) != 2:
             raise CgruError(
-                f"{self._name}: line {number}: {len(fields)} fields between tabs; source and "
+                f"{self._name}: line {number}: {len(fields)} fields separated by tabs; source and "
                 "target are expected"
             )
         return Pair(*fields)

@@ -68,7 +68,7 @@ def test_unequal_line_counts_of_pipes_are_refused_at_the_end(tmp_path, sources, 
 
 
 def test_line_without_its_tab_is_refused(tmp_path):
-    with pytest.raises(CgruError, match="line 2: 1 fields between tabs"):
+    with pytest.raises(CgruError, match="line 2: 1 fields separated by tabs"):
         read(TabSeparated(text(tmp_path / "st", ["a\tb", "a b", "a\tb"])))
 
 
