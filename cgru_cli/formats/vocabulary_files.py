@@ -43,7 +43,7 @@ LARGEST = 1 << 28  # bytes of a vocabulary, after decompression
 
 _NO_VOCABULARY = (
     "not a vocabulary (neither JSON, YAML, a pickle nor a SentencePiece model, nor a list of words"
-    " that starts with </s>)"
+    " that starts with </s>{})"
 )
 
 
@@ -182,8 +182,12 @@ def _read_yaml(text: str, path: str) -> dict[str, int]:
     text, restore = _protect_from_yaml(text)
     try:
         return _unique(_yaml_pairs(text, restore, path), path)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        reason = f"; in YAML, line {line} is wrong: {error.problem}"
+        raise CgruError(f"{path}: {_NO_VOCABULARY.format(reason)}") from None
     except (yaml.YAMLError, ValueError):
-        raise CgruError(f"{path}: {_NO_VOCABULARY}") from None
+        raise CgruError(f"{path}: {_NO_VOCABULARY.format('')}") from None
 
 
 def _yaml_pairs(text: str, restore: Callable[[str], str], path: str) -> Iterator[tuple[str, int]]:
@@ -195,7 +199,7 @@ def _yaml_pairs(text: str, restore: Callable[[str], str], path: str) -> Iterator
     events = yaml.parse(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))
     for expected in (yaml.StreamStartEvent, yaml.DocumentStartEvent, yaml.MappingStartEvent):
         if not isinstance(next(events, None), expected):
-            raise CgruError(f"{path}: {_NO_VOCABULARY}")
+            raise CgruError(f"{path}: {_NO_VOCABULARY.format('')}")
     while not isinstance(key := next(events), yaml.MappingEndEvent):
         if not isinstance(key, yaml.ScalarEvent):
             raise CgruError(f"{path}: not a vocabulary (a word is a list or mapping)")

@@ -365,6 +365,7 @@ def test_written_files_follow_the_umask(tmp_path):
         ("</s>: 0\n'a: 1\n", "not a vocabulary"),
         ("</s>: 0\na: !!python/object/apply:os.system ['true']\n", "not a whole number"),
         ("- a\n- b\n", "not a vocabulary"),
+        (f"</s>: 0\n{'a' * 1025}: 1\nb: 2\n", "in YAML, line 2 is wrong: could not find expected"),
         (pickle.dumps(["a", "b"]), "a pickled list"),
         (pickle.dumps({"eos": 0, "a": "b"}), "the id of 'a' is not a whole number"),
         (pickle.dumps({"eos": 0, 5: 7}), "5 is not a word"),
