@@ -130,7 +130,7 @@ class TrainOptions(OptimizationOptions, ModelOptions):
         --no-optimizer-reload: when training resumes, continue with the weights of the saved model
         and a new optimiser""")
 
-    disp_freq: str = LOG.frequency("1000u")("""
+    disp_freq: str = LOG.frequency("1000u", by_data="100u")("""
         --disp-freq N[u|e|m|t] (--dispFreq): log progress every N updates (u), epochs (e), minutes
         (m) or target words (t)""")
     disp_first: int = LOG.whole(0, 10**9, default=0)("""

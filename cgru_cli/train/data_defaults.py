@@ -20,6 +20,7 @@ from ..text.vocabulary import Vocabulary
 from .run.folder import RunFolder
 
 VALID_SHARE = 0.03  # of the training time that validation may take by default
+_SHOWN = "100u"  # a line every few minutes, even of a slow training
 _VALIDATED = 500  # lines: enough to compare models, and translated in seconds
 _BATCH = 1600  # words: about a mini-batch of 80 sentences
 
@@ -111,7 +112,7 @@ def defaults_by_data(
         chosen.pop("learn_rate", None)
     often = max(1000, updates // 10_000 * 1000)
     chosen["valid_freq"] = "1e" if updates <= 1000 else f"{often}u"
-    chosen |= {"valid_beam_size": 1, "valid_lines": _VALIDATED}
+    chosen |= {"disp_freq": _SHOWN, "valid_beam_size": 1, "valid_lines": _VALIDATED}
     return independent(chosen, stated)
 
 

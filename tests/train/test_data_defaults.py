@@ -126,7 +126,7 @@ def test_a_trained_model_keeps_its_sizes_and_continues_with_a_lower_rate():
     assert not absent & values.keys()
     assert values["learn_rate"] == pytest.approx(0.0009)  # 0.3 times the rate of states of 40
     risk = chosen(29_000, pretrained_model="m.npz", objective="mrt")
-    assert risk.keys() == {"valid_freq", "valid_lines", "valid_beam_size"}
+    assert risk.keys() == {"disp_freq", "valid_freq", "valid_lines", "valid_beam_size"}
 
 
 def test_models_of_other_types():
