@@ -103,7 +103,7 @@ class TranslateOptions(FilterOptions):
     copy: tuple[str, ...] = SEARCH.values(pattern)(f"""
         --copy PATTERN...: {COPIED}; copy these spans of the source to translations, by placeholders
         if the model was trained with cgru prep --copy, whose patterns are the default; none: copy
-        nothing; excludes --output-sampling""")
+        nothing; samples cannot be made to have them""")
     shortlist: tuple[str, ...] = SEARCH("""
         --shortlist FILE [FIRST [BEST [PRUNE]]]: restrict the output to the FIRST words of the
         vocabulary and, for each source word, the BEST translations in FILE more probable than PRUNE

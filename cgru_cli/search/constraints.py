@@ -16,6 +16,19 @@ import numpy as np
 Phrase = tuple[int, ...]  # ids of words
 
 
+class PhraseSet(dict[Phrase, None]):
+    """Phrases without repetition, in order; finds those inside another phrase."""
+
+    def __init__(self, phrases: Iterable[Phrase]):
+        super().__init__(dict.fromkeys(phrases))
+        self._sizes = sorted(set(map(len, self)))  # few sizes, so that long phrases are quick
+
+    def within(self, phrase: Phrase) -> set[Phrase]:
+        """The phrases of the set that a phrase contains, itself included."""
+        places = ((i, n) for n in self._sizes for i in range(len(phrase) - n + 1))
+        return {part for i, n in places if (part := phrase[i : i + n]) in self}
+
+
 class Required:
     """The phrases that one translation must contain, as automata that read its words.
 
@@ -28,16 +41,14 @@ class Required:
         """once: words that the translation must contain exactly once, each a requirement."""
         self.once = frozenset(once)
         # an alternative that contains another one is redundant
-        shortest = [
-            [p for p in some if not any(p != other and _within(other, p) for other in some)]
-            for some in requirements
-        ]
-        distinct = {frozenset(some): dict.fromkeys(some) for some in shortest}.values()
+        every = map(PhraseSet, requirements)
+        shortest = [PhraseSet(p for p in some if some.within(p) == {p}) for some in every]
+        distinct = {frozenset(some): some for some in shortest}.values()
         # a requirement that another requirement implies needs no automata
         kept = [
             tuple(some)
             for some in distinct
-            if not any(some is not other and _satisfies(other, some) for other in distinct)
+            if not any(some is not other and all(map(some.within, other)) for other in distinct)
         ]
         self.phrases = tuple(phrase for some in kept for phrase in some)
         ends = list(itertools.accumulate(map(len, kept), initial=0))
@@ -49,9 +60,8 @@ class Required:
         self.most = sum(max(self._lengths[group]) for group in self._groups)  # `met`, at most
 
     def spent(self, state: tuple[int, ...]) -> list[int]:
-        """The words of `once` that the translation contains."""
-        pairs = zip(self.phrases, state, strict=True)
-        return [p[0] for p, place in pairs if place == len(p) == 1 and p[0] in self.once]
+        """The words of `once` that no missing phrase needs as the next word."""
+        return [*self.once.difference(self.next_words(state))] if self.once else []
 
     @property
     def fewest_words(self) -> int:
@@ -97,16 +107,6 @@ class Required:
         return total - begun
 
 
-def _satisfies(others: Iterable[Phrase], some: Collection[Phrase]) -> bool:
-    """Whether each of the other phrases contains one of these phrases."""
-    return all(any(_within(phrase, other) for phrase in some) for other in others)
-
-
-def _within(phrase: Phrase, other: Phrase) -> bool:
-    places = range(len(other) - len(phrase) + 1)
-    return any(other[i : i + len(phrase)] == phrase for i in places)
-
-
 def _borders(phrase: Phrase) -> list[int]:
     """The length of the longest border of each prefix of a phrase, indexed by the prefix's length.
 
@@ -134,10 +134,11 @@ def _place_after(phrase: Phrase, borders: Sequence[int], place: int, word: int) 
 class Avoided:
     """The phrases that a translation must not contain, indexed by all their words but the last."""
 
-    def __init__(self, phrases: Sequence[Phrase]):
-        self.longest = max(map(len, phrases), default=0)
+    def __init__(self, phrases: Iterable[Phrase]):
+        self.phrases = PhraseSet(phrases)
+        self.longest = max(map(len, self.phrases), default=0)
         self._last: dict[Phrase, list[int]] = {}
-        for phrase in dict.fromkeys(phrases):
+        for phrase in self.phrases:
             self._last.setdefault(phrase[:-1], []).append(phrase[-1])
 
     def words(self, before: Phrase) -> list[int]:
@@ -159,11 +160,12 @@ class Constraints:
     def of(
         cls,
         required: Sequence[Sequence[Phrase]],
-        avoided: Sequence[Phrase],
+        avoided: Avoided,
         once: Collection[int] = (),
     ) -> Constraints | None:
         """The constraints, None if there are no phrases. once: see `Required`."""
-        return cls(Required(required, once), Avoided(avoided)) if required or avoided else None
+        some = required or avoided.phrases
+        return cls(Required(required, once), avoided) if some else None
 
 
 class Asked(NamedTuple):

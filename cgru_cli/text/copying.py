@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MOST = 10  # maximum number of placeholders in a line
 PLACEHOLDERS = tuple(f"⟦{number}⟧" for number in range(1, MOST + 1))
-_PLACEHOLDER = re.compile("⟦([1-9][0-9]?)⟧")
+_PLACEHOLDER = re.compile("( ?)⟦([1-9][0-9]?)⟧")
 _BRACKETS = str.maketrans("⟦⟧", "[]")  # for brackets in the text itself
 
 # Each takes linear time, because it searches a run of characters only from its beginning.
@@ -83,6 +83,15 @@ class Copying:
         others = [Span(one.start + moved, one.end + moved, one.text) for one in spans[known:]]
         return masked, [one.text for one in copied], others
 
+    def named(self, text: str, copied: Sequence[str]) -> str:
+        """The text with placeholders for its spans that are among the copied spans."""
+        text = text.translate(_BRACKETS)
+        free: dict[str, list[str]] = {}
+        for span, name in zip(copied, PLACEHOLDERS, strict=False):
+            free.setdefault(span, []).append(name)
+        spans = (span for span in self.spans(text) if free.get(span.text))
+        return _masked(text, ((span, free[span.text].pop(0)) for span in spans))
+
     def pair(self, source: str, target: str) -> tuple[str, str]:
         """Both sides of a pair, with a placeholder for each span that occurs on both sides.
 
@@ -102,11 +111,11 @@ class Copying:
 
 
 def filled(text: str, copied: Sequence[str]) -> str:
-    """The text with spans instead of their placeholders; other placeholders disappear."""
+    """The text with spans instead of their placeholders; others disappear with a space before."""
 
     def span(match: re.Match[str]) -> str:
-        number = int(match[1])
-        return copied[number - 1] if number <= len(copied) else ""
+        number = int(match[2])
+        return match[1] + copied[number - 1] if number <= len(copied) else ""
 
     return _PLACEHOLDER.sub(span, text)
 

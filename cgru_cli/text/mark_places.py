@@ -125,8 +125,11 @@ class _Placing:
             return [(before + marked + after, "")]
         mark = one.opening if one.is_emphasis else "`" if marked[0] == "`" else ""
         start = len(inside) - len(inside.lstrip(edges))
-        spaces = inside[:start], inside[start + len(text) :]
-        before, after = (one.replace(GLUE, "") for one in spaces) if one.is_emphasis else spaces
+        before, after = inside[:start], inside[start + len(text) :]
+        if one.is_emphasis:
+            before, after = before.replace(GLUE, ""), after.replace(GLUE, "")
+        elif one.verbatim and one.around[0] == SPACE:
+            before = SPACE  # its words may have begun with a comma
         return [(before, ""), (marked, mark), (after, "")]
 
     def _runs(self, parent: Element, low: int, high: int) -> list[tuple[int, int, int, Element]]:

@@ -15,8 +15,8 @@ VOID = frozenset("area base br col embed hr img input link meta source track wbr
 _TAG = (
     r"""(?P<tag><(?P<slash>/?)(?P<name>[A-Za-z][\w:.-]*)(?![\w:.-])(?:[^<>"']|"[^"]*"|'[^']*')*>)"""
 )
-_CODE = r"(?P<code><code\b[^<>]*>(?P<inside>[^<]*)</code>)"
-_POINT = r"(?P<point><!--.*?-->|<\?.*?\?>)"
+_CODE = r"(?P<code><(?i:code)\b[^<>]*>(?P<inside>[^<]*)</(?i:code)>)"
+_POINT = r"(?P<point><!--(?:(?!-->|<!--).)*-->|<\?(?:(?!\?>|<\?).)*\?>)"
 _ADDRESS = r"(?:<(?:[^<>\\]|\\.)*>|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)"
 _TITLE = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\((?:[^()\\]|\\.)*\))"""
 _TARGET = rf"\({_ADDRESS}(?:[ ]+{_TITLE})?\)"

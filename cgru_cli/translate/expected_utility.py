@@ -79,20 +79,21 @@ def _matches(counted: Sequence[Counter]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ranked(
-    hypotheses: Sequence[Hypothesis], utility: str, *, sampled: bool
+    hypotheses: Sequence[Hypothesis], texts: Sequence[str], utility: str, *, sampled: bool
 ) -> list[tuple[int, float]]:
     """The places of the distinct translations in a list, with their expected utilities, best first.
 
-    sampled: whether the hypotheses are samples, which are equally probable; those of a beam have
-    the model's probabilities, normalised. Of equal texts or equal utilities, the first one counts.
+    texts: the texts of the hypotheses to compare. sampled: whether the hypotheses are samples,
+    which are equally probable; those of a beam have the model's probabilities, normalised. Of equal
+    texts or equal utilities, the first one counts.
     """
     best = max((one.score for one in hypotheses), default=0.0)
     places: dict[str, int] = {}
     chances: dict[str, float] = {}
-    for place, one in enumerate(hypotheses):
-        places.setdefault(one.text, place)
+    for place, (one, text) in enumerate(zip(hypotheses, texts, strict=True)):
+        places.setdefault(text, place)
         chance = 1.0 if sampled else math.exp(one.score - best)
-        chances[one.text] = chances.get(one.text, 0.0) + chance
+        chances[text] = chances.get(text, 0.0) + chance
     shares = np.array([*chances.values()])
     utilities = expected_utilities([*places], shares / shares.sum(), utility)
     pairs = zip(places.values(), utilities.tolist(), strict=True)

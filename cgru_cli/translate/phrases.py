@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import CgruError, note
 from ..formats.loaded_model import LoadedModel, Reading
 from ..system.structured_files import read_bytes
 from ..text.source_words import BEGINS
 
+if TYPE_CHECKING:
+    from ..search.constraints import Avoided
+
 _MARK = re.compile(
-    r'<(?P<name>\w+)(?P<attributes>(?:\s+\w+="[^"]*")+)\s*(?:/>|>(?P<text>.*?)</(?P=name)>)'
+    r'<(?P<name>\w+)(?P<attributes>(?:\s+\w+="[^"]*")+)\s*(?:/>|>(?P<text>(?:(?!<(?P=name)\s).)*?)</(?P=name)>)'
 )
 _OR = re.compile(r"(?<!\\)\|\|")  # between alternatives; a backslash before | keeps it
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
@@ -132,37 +135,34 @@ class Phrases:
         """The ids of avoided phrases, except those that the model cannot write anyway."""
         return [ids for phrase in phrases if (ids := self.ids(phrase, number))]
 
-    def read_avoided(self, path: str) -> list[tuple[int, ...]]:
-        """The ids of the phrases of a file (or .gz), one per line. Raises CgruError, naming it."""
-        try:
-            text = read_bytes(path, "file of phrases", LARGEST).decode("utf-8")
-        except UnicodeDecodeError:
-            raise CgruError(f"{path}: invalid UTF-8; save it as UTF-8") from None
-        lines = [line for line in text.split("\n") if line.strip()]
-        avoided = [ids for number, line in enumerate(lines) if (ids := self.ids(line, number))]
-        if len(avoided) < len(lines):
+    def avoided_of_file(self, phrases: Sequence[str], path: str) -> list[tuple[int, ...]]:
+        """The same for the phrases of a file; notes how many of them the model cannot write."""
+        avoided = [ids for number, one in enumerate(phrases) if (ids := self.ids(one, number))]
+        if len(avoided) < len(phrases):
             note(
-                f"{path}: {len(lines) - len(avoided)} of {len(lines)} phrases have words that the "
-                "model cannot write, so they never occur"
+                f"{path}: {len(phrases) - len(avoided)} of {len(phrases)} phrases have words that "
+                "the model cannot write, so they never occur"
             )
         return avoided
 
 
+def read_phrases(path: str) -> list[str]:
+    """The phrases of a file (or .gz), one per line. Raises CgruError, naming it."""
+    try:
+        text = read_bytes(path, "file of phrases", LARGEST).decode("utf-8")
+    except UnicodeDecodeError:
+        raise CgruError(f"{path}: invalid UTF-8; save it as UTF-8") from None
+    return [line for line in text.split("\n") if line.strip()]
+
+
 def consistent(
-    required: Sequence[Sequence[tuple[int, ...]]], avoided: Sequence[tuple[int, ...]], number: int
+    required: Sequence[Sequence[tuple[int, ...]]], avoided: Avoided, number: int
 ) -> list[list[tuple[int, ...]]]:
     """The alternatives of each requirement that contain no avoided phrase.
 
     Raises CgruError, naming line `number`, if a requirement has no such alternative.
     """
-    forbidden = set(avoided)
-    sizes = set(map(len, forbidden))  # few sizes, so that long phrases are quick
-
-    def allowed(phrase: tuple[int, ...]) -> bool:
-        parts = (phrase[i : i + n] for n in sizes for i in range(len(phrase) - n + 1))
-        return not any(part in forbidden for part in parts)
-
-    kept = [[*filter(allowed, phrases)] for phrases in required]
+    kept = [[one for one in some if not avoided.phrases.within(one)] for some in required]
     if not all(kept):
         raise PhraseError(
             f"line {number + 1}: a required phrase contains an avoided one; no translation "

@@ -158,6 +158,11 @@ def _check(
         raise UsageError("--output-sampling: the tags of a CRF are searched for, not drawn")
     if sampling and (options.constraints or options.avoid):
         raise UsageError("--mbr with constraints needs --mbr-n-best: samples cannot satisfy them")
+    if sampling and set(options.copy) - {"none"}:
+        raise UsageError(
+            "--copy: samples cannot be made to have the spans; search without "
+            "--output-sampling, or with --mbr-n-best"
+        )
     check_attention(models, any(getattr(options, name) for name in _ATTENTION))
     if options.max_length_factor and not any(loaded.reads_words for loaded in models):
         raise UsageError(
@@ -255,16 +260,18 @@ def _copying(
     if not options.copy and reading.preprocessing:
         patterns = [*reading.preprocessing.settings.copy]
     sources = [loaded.sources for loaded in models if loaded.reads_words]
-    if not patterns:
+    if not patterns and not options.copy:
         return None, 0
     if not sources or not models[0].writes_text or max(map(len, sources)) > 1:
-        if options.copy:
+        if patterns and options.copy:
             raise UsageError(f"--copy: {models[0].model.path} does not translate plain text")
         return None, 0
     known = known_placeholders(models[0].target, *(source for source, *_ in sources))
+    if not (patterns or known):
+        return None, 0
     if options.copy and not known and search == "nematus-tf":
         raise UsageError("--copy: this model has no placeholders, Nematus-TF no constraints")
-    return Copying(patterns), known
+    return Copying(patterns), known  # without patterns, no placeholder may be written
 
 
 def _weights(

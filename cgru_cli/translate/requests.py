@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,11 +13,11 @@ from ..parameters.structure import Type
 from ..text.copying import PLACEHOLDERS, Span
 from ..text.markup import Markup
 from ..text.source_words import prepared
-from .phrases import Fields, Phrases, alternatives, consistent, split_line
+from .phrases import Fields, Phrases, alternatives, consistent, read_phrases, split_line
 from .plan import SearchPlan
 
 if TYPE_CHECKING:
-    from ..search.constraints import Constraints
+    from ..search.constraints import Avoided, Constraints
 
 
 class Request(NamedTuple):
@@ -47,7 +48,11 @@ class RequestReader:
         self._lines = source.source_lines(plan.reading)
         self._phrases = Phrases(target, plan.reading)
         avoid = plan.options.avoid
-        self._avoided = self._phrases.read_avoided(avoid) if avoid else []
+        phrases = read_phrases(avoid) if avoid else []
+        self._avoided = self._phrases.avoided_of_file(phrases, avoid or "")
+        has_spans = plan.copying.spans if plan.copying and plan.placeholders else bool
+        self._avoided_spans = [one for one in phrases if has_spans(one)]
+        self._avoiding = lru_cache(self._avoiding_also)
         self._placeholders = target.target.encode(PLACEHOLDERS[: plan.placeholders])
 
     def report(self) -> None:
@@ -85,13 +90,23 @@ class RequestReader:
             not (words or self._takes_empty),
             copied,
             markup,
-            {p: self.count(text[:p], number) for p in (markup.borders() if markup else ())},
+            self._words_before(markup, number) if markup else {},
         )
+
+    def _words_before(self, markup: Markup, number: int) -> dict[int, int]:
+        """The number of source words before each mark of a line (counted from 0)."""
+        words, count = {}, 0
+        for place in sorted(markup.borders()):
+            if count < self._lines.longest:  # the rest of the line is cut
+                count = self.count(markup.plain[:place], number)
+            words[place] = count
+        return words
 
     def markup(self, source: str, form: str) -> Markup:
         """A source and its marks, parsed from a form of `text.markup`."""
-        copying = self._plan.copying
-        return Markup(source, form, copies_code=copying is not None and "code" in copying.patterns)
+        copying, known = self._plan.copying, self._plan.placeholders
+        copies_code = known > 0 and copying is not None and "code" in copying.patterns
+        return Markup(source, form, copies_code=copies_code)
 
     def copied(self, source: str) -> list[str]:
         """The spans of a source that placeholders replace."""
@@ -107,7 +122,7 @@ class RequestReader:
     def _with_placeholders(self, fields: Fields) -> tuple[Fields, list[str], list[Span]]:
         """Fields with placeholders, the spans that they stand for, and other spans to copy.
 
-        Placeholders also replace spans in the translation's beginning and phrases.
+        Placeholders also replace these spans in the translation's beginning and phrases.
         """
         copying, known = self._plan.copying, self._plan.placeholders
         if copying is None:
@@ -115,9 +130,7 @@ class RequestReader:
         source, copied, others = copying.replaced(fields.source, known)
 
         def masked(text: str) -> str:
-            for span, name in zip(copied, PLACEHOLDERS, strict=False):
-                text = text.replace(span, name, 1)
-            return text
+            return copying.named(text, copied)
 
         begun = fields.beginning
         return (
@@ -125,6 +138,7 @@ class RequestReader:
                 source=source,
                 beginning=masked(begun) if isinstance(begun, str) else begun,
                 required=[[*map(masked, alternatives(one))] for one in fields.required],
+                avoided=[*map(masked, (*fields.avoided, *self._avoided_spans))],
             ),
             copied,
             others,
@@ -161,25 +175,41 @@ class RequestReader:
         """
         from ..search.constraints import Constraints
 
+        if self._plan.settings.sampling:
+            return None  # samples are drawn as the model learned to write them
         once, absent = self._placeholders[:copied], self._placeholders[copied:]
-        must = self._phrases.required(fields.required, number)
-        must += [[(word,)] for word in once]
+        copies: list[tuple[int, ...]] = [(word,) for word in once]
         for span in others:
             within = span.start > 0 and fields.source[span.start - 1] != " "
             if ids := self._phrases.ids(span.text, number, within=within):
-                must.append([ids])
+                copies.append(ids)
             else:
                 warn(f"line {number + 1}: the vocabulary lacks a part of {span.text!r}")
-        must_not = [*self._avoided, *self._phrases.avoided(fields.avoided, number)]
-        must_not += [(word,) for word in absent]
-        return Constraints.of(consistent(must, must_not, number), must_not, once)
+        must_not = [*self._phrases.avoided(fields.avoided, number), *((one,) for one in absent)]
+        avoided = self._avoiding(tuple(must_not), tuple(copies))
+        must = self._phrases.required(fields.required, number)
+        must = [*consistent(must, avoided, number), *([one] for one in copies)]
+        return Constraints.of(must, avoided, once)
+
+    def _avoiding_also(
+        self, more: tuple[tuple[int, ...], ...], copies: tuple[tuple[int, ...], ...]
+    ) -> Avoided:
+        """The phrases of the file and more, except those inside copied spans."""
+        from ..search.constraints import Avoided, PhraseSet
+
+        avoided = PhraseSet([*self._avoided, *more])
+        copied = {part for one in copies for part in avoided.within(one)}
+        return Avoided([one for one in avoided if one not in copied])
 
     def prefix(self, begun: str | Sequence[str], number: int) -> list[int]:
         """The ids of the first words of the translation of a line (counted from 0).
 
         begun: text, or words of the model. Raises CgruError if text cannot be prepared.
         """
-        return self._target.target.encode(self.beginning(begun, number))
+        ids = self._target.target.encode(self.beginning(begun, number))
+        if isinstance(begun, str) and self._target.target.unk_id in ids:
+            warn(f"line {number + 1}: the vocabulary lacks a part of the beginning {begun!r}")
+        return ids
 
     def beginning(self, begun: str | Sequence[str], number: int) -> Sequence[str]:
         """The same first words as strings."""

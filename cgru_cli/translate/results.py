@@ -122,7 +122,9 @@ class Results:
             ]
         settings = settings or self._plan.settings
         if settings.utility and results:
-            best = ranked(hypotheses, settings.utility, sampled=settings.sampling is not None)
+            texts = [self._unmarked(one, request) for one in hypotheses]
+            sampled = settings.sampling is not None
+            best = ranked(hypotheses, texts, settings.utility, sampled=sampled)
             hypotheses = [hypotheses[place]._replace(total=total) for place, total in best]
             results = [results[place] for place, _ in best]
         words = results[0].words.tolist() if results else ()
@@ -202,6 +204,13 @@ class Results:
             weights = alignment[: len(words), :sources]
             weights = weights[::-1] if self._plan.layout.right_left else weights
         return place_marks(request.markup, weights, request.words_before, text_before)
+
+    def _unmarked(self, hypothesis: Hypothesis, request: Request) -> str:
+        """The text of a hypothesis without the marks of the source."""
+        if request.markup is None:
+            return hypothesis.text
+        words = hypothesis.tokens[::-1] if self._plan.layout.right_left else hypothesis.tokens
+        return self.filled_text(words, request.copied)
 
     def filled_text(self, words: Sequence[str], copied: Sequence[str]) -> str:
         """Words in reading order as text, with copied spans."""

@@ -134,7 +134,7 @@ CASES = {
 def test_an_endless_beam_finds_every_translation_that_is_allowed(name):
     required, avoided = CASES[name]
     required = [some if isinstance(some, list) else [some] for some in required]
-    constraints = [Constraints.of(required, avoided), None]
+    constraints = [Constraints.of(required, Avoided(avoided)), None]
     found, free = searched(constraints, V**LONGEST)
     for results, (has_all, has_none) in ((found, (required, avoided)), (free, ([], []))):
         source = SOURCES[0] if results is found else SOURCES[1]
@@ -163,7 +163,7 @@ def test_in_any_beam_all_phrases_are_there_and_scores_are_the_models(requirement
     required = Required(requirements)
     begun = data.draw(st.lists(st.integers(1, V - 1), max_size=2))
     limit = len(begun) + required.missing(required.start) + 1 + data.draw(st.integers(0, 2))
-    constraints = [Constraints.of(requirements, []), None]
+    constraints = [Constraints.of(requirements, Avoided([])), None]
     found, free = searched(constraints, beam, limit, prefixes=[begun, []])
     assert found and len(found) <= beam
     oracle = reference(STRUCTURE, ARRAYS)
@@ -184,7 +184,7 @@ def test_a_soft_prefix_yields_to_phrases():
     for required, avoided, prefix in (
         ([[(3, 2)]], [(1, 1)], (1, 1, 4)), ([[(2,), (4,)]], [(1,)], (1, 3)), ([], [(2, 2)], (2, 2)),
     ):  # fmt: skip
-        constraints = [Constraints.of(required, avoided), None]
+        constraints = [Constraints.of(required, Avoided(avoided)), None]
         lists = searched(constraints, 4, 6, [prefix, ()], prefix_bias=0.9)
         for result in lists[0]:
             words = result.words.tolist()
@@ -195,7 +195,7 @@ def test_a_soft_prefix_yields_to_phrases():
 
 def test_phrases_work_with_a_shortlist():
     words = np.array([0, 2, 4], np.int32)
-    constraints = [Constraints.of([[(4, 4)]], [(2, 2), (1,)]), None]
+    constraints = [Constraints.of([[(4, 4)]], Avoided([(2, 2), (1,)])), None]
     for result in searched(constraints, 3, 6, words=[words])[0]:
         written = result.words.tolist()
         assert has(written, (4, 4)) and not has(written, (2, 2))

@@ -12,7 +12,7 @@ from models import pad_source, reference
 from cgru_cli.network.network import Network
 from cgru_cli.parameters.structure import Type
 from cgru_cli.search.beam import shrinking_beam
-from cgru_cli.search.constraints import Constraints
+from cgru_cli.search.constraints import Avoided, Constraints
 from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.hypotheses import SearchBatch
 from cgru_cli.search.noisy_channel import ChannelRanking
@@ -130,7 +130,7 @@ def test_narrow_beam_equals_plain_python(beam, candidates, unk):
 
 
 def test_required_words_are_always_candidates():
-    constraints = [Constraints.of([[(3, 3)]], [])] * len(SOURCES)
+    constraints = [Constraints.of([[(3, 3)]], Avoided([]))] * len(SOURCES)
     for results in searched(4, 1, constraints=constraints):
         assert results
         for result in results:

@@ -48,6 +48,8 @@ def placed(line, translation, links, form="html"):
         ("a</b> <i><b>c</i>", "A C", [0, 1], "A <i><b>C</b></i>"),
         ("use <code>x &lt; y</code> now", "jetzt x < y nutzen", [4, 1, 2, 3, 0],
          "jetzt <code>x &lt; y</code> nutzen"),
+        ("use <CODE>x y</CODE>", ", x y", [0, 1, 2], ", <CODE>x y</CODE>"),
+        ("run <code>x</code>", "Starte, x", [1, 1], "<code>x</code>"),
         ("<br/>", "", [], "<br/>"),
         ("<!-- a > b --> c", "C", [0], "<!-- a > b --> C"),
         ("<b></b>a", "A", [0], "<b></b>A"),
@@ -220,7 +222,7 @@ def test_defined_labels(line):
 
 
 @pytest.mark.parametrize(
-    "line", ["](<", '](a "', "](a '", "](a (", "][", "[^", "](", "[a][](b", "](a  "]
+    "line", ["](<", '](a "', "](a '", "](a (", "][", "[^", "](", "[a][](b", "](a  ", "<!--", "<?"]
 )
 def test_marks_are_found_in_linear_time(line):
     """Quadratic time would be minutes."""

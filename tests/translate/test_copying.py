@@ -1,5 +1,9 @@
 """Spans of the source are in every translation: by placeholders, and by the words of the span."""
 
+import dataclasses
+import json
+from pathlib import Path
+
 import pytest
 from commands import write_model
 
@@ -7,6 +11,7 @@ from cgru_cli import Translator
 from cgru_cli.errors import UsageError
 from cgru_cli.parameters.structure import Type
 from cgru_cli.text.copying import PLACEHOLDERS
+from cgru_cli.text.pipeline import PipelineSettings
 
 SOURCE = ["eos", "UNK", "a", "b", "7", *PLACEHOLDERS[:3]]
 TARGET = ["eos", "UNK", "A", "B", "7", *PLACEHOLDERS[:3]]
@@ -49,9 +54,52 @@ def test_a_beginning_and_a_phrase_may_have_the_span(translator):
     assert "12 A" in asked.text and asked.text.split().count("12") == 1
 
 
+def test_only_whole_spans_are_replaced_in_beginnings_and_phrases(translator):
+    assert translator.translate("a 12 b 1", prefixes="12 A 112").tokens[:3] == ["⟦1⟧", "A", "UNK"]
+    assert translator.translate("12 a", prefixes="⟦1⟧ A").tokens[0] == "UNK"
+
+
+@pytest.mark.parametrize("phrases", [["A 12"], ["12 A", "A 12 A"], [["A 12", "B 12"]]])
+def test_a_phrase_with_a_span_leaves_it_unique(translator, phrases):
+    for one in translator.translate("a 12 b", constraints=phrases, n_best=4):
+        assert one.tokens.count("⟦1⟧") == 1
+        for some in phrases:
+            assert any(p in one.text for p in ([some] if isinstance(some, str) else some))
+
+
+def test_avoided_phrases_may_have_spans(translator, tmp_path):
+    free = translator.translate("a 12 b")
+    after = free.text.partition("12 ")[2].split()[0]
+    avoided = [f"12 {after}"]
+    assert avoided[0] in free.text
+    assert avoided[0] not in translator.translate("a 12 b", avoid=avoided).text
+    assert "12" in translator.translate("a 12 b", avoid=["12"]).text  # copied all the same
+    assert "7" in translator.translate("1 2 3 7", avoid=["7"]).text.split()
+    file = tmp_path / "avoid"
+    file.write_text(f"B B\n12 {after}\n")
+    path = write_model(tmp_path, source=SOURCE, target=TARGET)
+    reader = Translator(path, beam_size=4, copy=["number"], avoid=str(file))
+    assert avoided[0] not in reader.translate("a 12 b").text
+
+
 def test_nothing_is_copied_without_patterns(translator):
-    one = translator.translate("a 12 b", copy=["none"])
-    assert "12" not in one.text
+    for one in translator.translate("a 12 b", copy=["none"], n_best=4):
+        assert "12" not in one.text and not {*PLACEHOLDERS} & {*one.tokens}
+
+
+def test_samples_are_drawn_without_constraints(tmp_path):
+    path = write_model(tmp_path, source=SOURCE, target=TARGET)
+    settings = dataclasses.asdict(PipelineSettings(copy=("number",), subwords="none"))
+    written = {"format": "cgru-preprocess", "version": 1, "settings": settings}
+    written |= {"case_models": [], "subword_models": []}
+    Path(f"{path}.preprocess.json").write_text(json.dumps(written))
+    for kind in ({"output_sampling": "full", "beam_size": 4}, {"mbr": 4}):
+        samplers = [Translator(path, **kind, seed=seed) for seed in range(4)]
+        drawn = {one.translate("a 12 b", n_best=4)[0].text for one in samplers}
+        assert len(drawn) > 1
+        with pytest.raises(UsageError, match="copy: samples cannot be made"):
+            Translator(path, **kind, copy=["number"])
+        Translator(path, **kind, copy=["none"])
 
 
 def test_models_without_source_text_are_refused(tmp_path):

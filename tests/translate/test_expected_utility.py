@@ -35,7 +35,7 @@ def test_all_pairs_have_the_scores_of_sacrebleu(utility):
 @pytest.mark.parametrize("utility", SCORES)
 def test_samples_are_ranked_by_their_mean_similarity(utility):
     drawn = [*texts(9, 50), *texts(4, 50), texts(9, 50)[2]]  # some are drawn more than once
-    found = ranked(hypotheses(drawn), utility, sampled=True)
+    found = ranked(hypotheses(drawn), drawn, utility, sampled=True)
     expected = {
         one: np.mean([SCORES[utility](one, [other]).score for other in drawn]) for one in drawn
     }
@@ -49,7 +49,7 @@ def test_a_beam_is_weighted_by_its_probabilities():
     some, scores = ["a b c d", "a b x", "y z"], [-400.0, -400.7, -399.5]
     chances = np.exp(np.array(scores) + 400)
     chances /= chances.sum()
-    found = dict(ranked(hypotheses(some, scores), "chrf", sampled=False))
+    found = dict(ranked(hypotheses(some, scores), some, "chrf", sampled=False))
     for place, one in enumerate(some):
         own = [sacrebleu.sentence_chrf(one, [other]).score for other in some]
         assert found[place] == pytest.approx(chances @ own, abs=1e-4)
@@ -58,6 +58,9 @@ def test_a_beam_is_weighted_by_its_probabilities():
 def test_one_sample_and_equal_samples_are_certain():
     for utility in SCORES:
         for count in (1, 5):
-            found = ranked(hypotheses(["a good day"] * count), utility, sampled=True)
+            equal = ["a good day"] * count
+            found = ranked(hypotheses(equal), equal, utility, sampled=True)
             assert found == [(0, pytest.approx(100))]
-        assert ranked(hypotheses(["", ""]), utility, sampled=True) == [(0, 0.0)]  # as sacreBLEU
+        assert ranked(hypotheses(["", ""]), ["", ""], utility, sampled=True) == [
+            (0, 0.0)
+        ]  # as sacreBLEU

@@ -10,8 +10,9 @@ from cgru_cli.errors import CgruError
 from cgru_cli.formats.loaded_model import LoadedModel, Reading
 from cgru_cli.formats.model import Model
 from cgru_cli.parameters.structure import Structure
+from cgru_cli.search.constraints import Avoided
 from cgru_cli.text.vocabulary import Vocabulary
-from cgru_cli.translate.phrases import Fields, Phrases, consistent, split_line
+from cgru_cli.translate.phrases import Fields, Phrases, consistent, read_phrases, split_line
 
 WORDS = ["eos", "UNK", "A", "B", "C@@", "D"]
 
@@ -101,16 +102,18 @@ def test_phrases_are_words_of_the_vocabulary_in_the_order_of_writing():
 def test_a_file_of_avoided_phrases(tmp_path, capsys):
     path = tmp_path / "avoid.gz"
     path.write_bytes(gzip.compress(b"A B\n\nnever\n D \n"))
-    assert phrases().read_avoided(str(path)) == [(2, 3), (5,)]
+    lines = read_phrases(str(path))
+    assert lines == ["A B", "never", " D "]
+    assert phrases().avoided_of_file(lines, "avoid.gz") == [(2, 3), (5,)]
     assert "1 of 3 phrases" in capsys.readouterr().err
     (tmp_path / "latin").write_bytes(b"\xe4\n")
     for name, message in (("latin", "invalid UTF-8"), ("no", "not found")):
         with pytest.raises(CgruError, match=message):
-            phrases().read_avoided(str(tmp_path / name))
+            read_phrases(str(tmp_path / name))
 
 
 def test_contradicting_phrases_are_refused():
-    assert consistent([[(1, 2, 3)]], [(1, 3), (4,)], 0) == [[(1, 2, 3)]]
-    assert consistent([[(1, 2, 3), (3,)]], [(2, 3)], 0) == [[(3,)]]
+    assert consistent([[(1, 2, 3)]], Avoided([(1, 3), (4,)]), 0) == [[(1, 2, 3)]]
+    assert consistent([[(1, 2, 3), (3,)]], Avoided([(2, 3)]), 0) == [[(3,)]]
     with pytest.raises(CgruError, match="line 2: a required phrase contains an avoided one"):
-        consistent([[(1,)], [(1, 2, 3)]], [(2, 3)], 1)
+        consistent([[(1,)], [(1, 2, 3)]], Avoided([(2, 3)]), 1)
