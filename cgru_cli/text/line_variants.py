@@ -69,7 +69,7 @@ class Variants:
     def of(self, kind: int, number: int, source: str | None, target: str) -> tuple[str | None, str]:
         """The lines of pair `number`, or a variant of a kind that is not JOINED."""
         if kind == CAPS:
-            return source and _upper(source), _upper(target)
+            return source and upper_case(source), upper_case(target)
         if kind == NO_STOP:
             return source and without_full_stop(source), without_full_stop(target)
         if source and kind == TITLE:
@@ -83,7 +83,7 @@ class Variants:
         return 1 + number // self.every[JOINED - CAPS] % MOST_JOINED
 
 
-def _upper(line: str) -> str:
+def upper_case(line: str) -> str:
     """The line in upper case, of the same length: `ß` does not become `SS`."""
     return "".join(upper if len(upper := c.upper()) == 1 else c for c in line)
 

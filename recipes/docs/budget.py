@@ -12,6 +12,7 @@ two columns: seconds since 1970 and CPU minutes. Needs /proc (Linux).
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -39,7 +40,7 @@ def points(clock: Path) -> list[tuple[float, float]]:
     """Time in seconds, and CPU minutes until then."""
     if not clock.exists():
         return []
-    rows = (line.split("\t") for line in clock.read_text().splitlines())
+    rows = re.findall(r"^([0-9.]+)\t([0-9.]+)\n", clock.read_text(), re.M)  # whole lines
     return [(float(now), float(minutes)) for now, minutes in rows]
 
 
@@ -48,6 +49,8 @@ def run(clock: Path, minutes: float, command: Sequence[str]) -> int:
     before = max([used for _, used in points(clock)], default=0.0)
     if before >= minutes:
         return 0
+    for one in (signal.SIGTERM, signal.SIGHUP):  # end the command too
+        signal.signal(one, lambda number, _: sys.exit(128 + number))
     process = subprocess.Popen(command, start_new_session=True)
     ended = False
     try:

@@ -1,20 +1,22 @@
 #!/usr/bin/env bash
 # Compare cgru with Marian's recurrent model and its small transformer, at equal CPU minutes.
 #
-#   TEXT=DIR [OUT=docs-compare] [SIZE=base] [BUDGET=30m] [SYSTEMS="cgru marian-s2s ..."]
-#   [SEED=1] [WORDS=1000] [THREADS=2] [POINTS="5 10 20 40 80 120"] recipes/docs/compare.sh
+#   TEXT=DIR [OUT=docs-compare] [SIZE=base] [BUDGET=30m] [SYSTEMS="cgru marian-s2s@0.003 ..."]
+#   [SEED=1] [WORDS=1000] [THREADS=2] [POINTS="5 10 20 40 80 120"] [SOURCE=en] [TARGET=de]
+#   recipes/docs/compare.sh
 #
 # TEXT is a folder of split.py. Every system trains in turn on THREADS threads, on the same
-# text, sub-words and batches of WORDS; it does not validate. The models that it had after POINTS
-# CPU minutes translate the same 500 validation lines. Scores go to OUT/compare.tsv and the curve to
-# OUT/compare.svg. With a larger BUDGET, the same command continues. Needs pymarian and
-# pip install '.[plot]'.
+# text, sub-words and batches of WORDS, and at another learning rate than its own if that follows
+# @; it does not validate. The models that it had after POINTS CPU minutes translate the same 500
+# validation lines. Scores go to OUT/compare.tsv and the curve to OUT/compare.svg. With a larger
+# BUDGET, the same command continues. Needs pymarian and pip install '.[plot]'.
 set -euo pipefail
 
 : "${TEXT:?the folder that split.py made}"
 out=${OUT:-docs-compare} size=${SIZE:-base} budget=${BUDGET:-30m} seed=${SEED:-1}
 systems=${SYSTEMS:-cgru-defaults cgru cgru-bfloat16 marian-s2s marian-transformer}
 words=${WORDS:-1000} threads=${THREADS:-2} points=${POINTS:-5 10 20 40 80 120}
+source=${SOURCE:-en} target=${TARGET:-de}
 here=$(cd "$(dirname "$0")" && pwd)
 
 case $size in
@@ -27,46 +29,51 @@ case $budget in
   *[0-9]h) minutes=$((${budget%h} * 60)) ;;
   *) echo "BUDGET=$budget: minutes or hours are expected, as 30m or 2h" >&2; exit 2 ;;
 esac
+python -c "import matplotlib" || { echo "pip install '.[plot]'" >&2; exit 1; }
 for tool in cgru python pymarian sacrebleu; do
   command -v "$tool" > /dev/null || { echo "$tool is not on the PATH" >&2; exit 1; }
 done
 
 prep=$out/prep vocabulary=$out/prep/vocab.spm
-cgru prep "$prep" -s "$TEXT/train.domain.en" -t "$TEXT/train.domain.de" \
-  --dev "$TEXT/valid.en" "$TEXT/valid.de" --subword-vocabulary "$pieces"
+cgru prep "$prep" -s "$TEXT/train.domain.$source" -t "$TEXT/train.domain.$target" \
+  --dev "$TEXT/valid.$source" "$TEXT/valid.$target" --subword-vocabulary "$pieces"
 
-batches=(--mini-batch-words "$words" --maxi-batch 100 --max-length 100 --save-freq 50u
+batches=(--mini-batch-words "$words" --maxi-batch 100 --max-length 100 --save-freq 25u
   --disp-freq 25u --after-epochs 1000 --seed "$seed" --cpu-threads "$threads" --clip-norm 1
   --label-smoothing 0.1)
 
 # Train a system by its name, within the CPU minutes: train SYSTEM FOLDER
 train() {
-  local run=(python "$here/budget.py" run "$2/clock.tsv" "$minutes") marian=()
+  local run=(python "$here/budget.py" run "$2/clock.tsv" "$minutes") marian=() rate=() other=${1#*@}
+  [ "$other" = "$1" ] || rate=(--learn-rate "$other")
   marian=("${run[@]}" pymarian train -m "$2/model.npz" -t "$prep/train.src" "$prep/train.trg"
     -v "$vocabulary" "$vocabulary" "${batches[@]}" --tied-embeddings-all --dim-emb "$embedding"
     --cost-type ce-mean-words --optimizer-params 0.9 0.98 1e-9 --exponential-smoothing 0.001
-    --shuffle-in-ram --quiet-translation --log "$2/marian.log" --quiet)
+    --sync-sgd --shuffle-in-ram --quiet-translation --log "$2/marian.log" --quiet)
   local cgru=(--dim-emb "$embedding" --dim-rnn "$state" --tied-embeddings-all --learn-rate 0.003
     --lr-warmup 300u --exponential-smoothing 0.001 --dropout-embedding 0 --valid-freq 0)
-  case $1 in
+  case ${1%@*} in
     cgru-defaults)
       "${run[@]}" cgru train "$prep" -m "$2/model.npz" --seed "$seed" --cpu-threads "$threads" \
-        --valid-freq 0 --after-epochs 1000 --save-freq 1m --keep 1000
+        --valid-freq 0 --after-epochs 1000 --save-freq 1m --keep 1000 ${rate[@]+"${rate[@]}"}
       ;;
     cgru)
-      "${run[@]}" cgru train "$prep" -m "$2/model.npz" "${batches[@]}" "${cgru[@]}" --keep 1000
+      "${run[@]}" cgru train "$prep" -m "$2/model.npz" "${batches[@]}" "${cgru[@]}" --keep 1000 \
+        ${rate[@]+"${rate[@]}"}
       ;;
     cgru-bfloat16)
       "${run[@]}" cgru train "$prep" -m "$2/model.npz" "${batches[@]}" "${cgru[@]}" --keep 1000 \
-        --precision bfloat16
+        --precision bfloat16 ${rate[@]+"${rate[@]}"}
       ;;
     marian-s2s)
-      "${marian[@]}" --type s2s --dim-rnn "$state" --learn-rate 0.001 --lr-warmup 300u
+      [ ${#rate[@]} -gt 0 ] || rate=(--learn-rate 0.001)
+      "${marian[@]}" --type s2s --dim-rnn "$state" "${rate[@]}" --lr-warmup 300u
       ;;
     marian-transformer)
+      [ ${#rate[@]} -gt 0 ] || rate=(--learn-rate 0.0005)
       "${marian[@]}" --type transformer --enc-depth 4 --dec-depth 2 --transformer-heads 8 \
         --transformer-dim-ffn "$((4 * embedding))" --transformer-dropout 0.1 \
-        --learn-rate 0.0005 --lr-warmup 1000u --lr-decay-inv-sqrt 1000u
+        "${rate[@]}" --lr-warmup 1000u --lr-decay-inv-sqrt 1000u
       ;;
     *) echo "SYSTEMS: $1 is not known" >&2; exit 2 ;;
   esac
@@ -77,18 +84,19 @@ evaluate() {
   case $1 in
     cgru*)
       cgru translate -m "$2" -k 4 -n 1 --max-length-factor 2 --cpu-threads "$threads" --quiet \
-        -i "$TEXT/valid.en" -o "$3.de"
+        -i "$TEXT/valid.$source" -o "$3.$target"
       cgru score -m "$2" -s "$prep/dev.src" -t "$prep/dev.trg" --summary ce-mean-words \
-        --cpu-threads "$threads" --quiet > "$3.cost"
+        --cpu-threads "$threads" --quiet > "$3.part"
       ;;
     *)
       pymarian decode -m "$2" -v "$vocabulary" "$vocabulary" -b 4 -n 1 --cpu-threads "$threads" \
-        --max-length-factor 2 --mini-batch 32 --maxi-batch 20 -i "$prep/dev.src" -o "$3.de" \
+        --max-length-factor 2 --mini-batch 32 --maxi-batch 20 -i "$prep/dev.src" -o "$3.$target" \
         --quiet --quiet-translation
       pymarian score -m "$2" -v "$vocabulary" "$vocabulary" -t "$prep/dev.src" "$prep/dev.trg" \
-        --summary ce-mean-words --cpu-threads "$threads" --quiet > "$3.cost"
+        --summary ce-mean-words --cpu-threads "$threads" --quiet > "$3.part"
       ;;
   esac
+  mv "$3.part" "$3.cost"
 }
 
 for system in $systems; do
@@ -106,8 +114,8 @@ for system in $systems; do
     [ -n "$found" ] || continue
     IFS=$'\t' read -r model used <<< "$found"
     output=$folder/valid.$point
-    [ -e "$output.cost" ] || { rm -f "$output.de"; evaluate "$system" "$model" "$output"; }
-    scores=$(sacrebleu "$prep/dev.ref" -i "$output.de" -m bleu chrf -b -w 1 -f text |
+    [ -e "$output.cost" ] || { rm -f "$output.$target"; evaluate "$system" "$model" "$output"; }
+    scores=$(sacrebleu "$prep/dev.ref" -i "$output.$target" -m bleu chrf -b -w 1 -f text |
       tr '\n' '\t')
     printf '%s\t%s\t%s\t%s\t%s\t%s%s\n' "$size" "$system" "$seed" "$point" "$used" \
       "$scores" "$(tail -n 1 "$folder/valid.$point.cost")" >> "$folder/points.part"

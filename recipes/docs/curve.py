@@ -10,21 +10,27 @@ import matplotlib
 matplotlib.use("svg")
 from matplotlib import pyplot
 
+Lines = dict[str, dict[float, list[tuple[float, float]]]]  # minutes and chrF by system and point
+
 
 def main() -> int:
     """A line for each system: the mean of its seeds, with their range as a band."""
     table, picture = sys.argv[1:]
-    lines: dict[str, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
+    lines: Lines = defaultdict(lambda: defaultdict(list))
     with open(table, encoding="utf-8") as file:
         for row in csv.DictReader(file, delimiter="\t"):
-            lines[row["system"]][float(row["point"])].append(float(row["chrf"]))
+            lines[row["system"]][float(row["point"])].append(
+                (float(row["cpu_minutes"]), float(row["chrf"]))
+            )
     pyplot.rcParams["svg.hashsalt"] = "cgru"  # the same bytes for the same table
     figure, axes = pyplot.subplots(figsize=(6, 4), layout="constrained")
     for system, points in lines.items():
-        minutes = sorted(points)
-        means = [sum(points[m]) / len(points[m]) for m in minutes]
+        of_seeds = [zip(*points[point], strict=True) for point in sorted(points)]
+        minutes, scores = zip(*of_seeds, strict=True)
+        minutes = [sum(some) / len(some) for some in minutes]
+        means = [sum(some) / len(some) for some in scores]
         (line,) = axes.plot(minutes, means, marker="o", label=system)
-        ranges = [min(points[m]) for m in minutes], [max(points[m]) for m in minutes]
+        ranges = [*map(min, scores)], [*map(max, scores)]
         axes.fill_between(minutes, *ranges, color=line.get_color(), alpha=0.2, linewidth=0)
     axes.set_xlabel("CPU minutes of training")
     axes.set_ylabel("chrF of 500 validation sentences")

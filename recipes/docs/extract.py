@@ -39,8 +39,14 @@ MARKED = re.compile(r"`[^`]+`|\*\*[^*]+\*\*|\]\(|</?[A-Za-z][^<>]*>|\{[^{}]+\}")
 
 
 def pages(clone: Path, branch: str) -> Iterator[tuple[str, str]]:
-    """Name and text of the Markdown pages of a branch. Raises CgruError if git refuses."""
+    """Name and text of the Markdown pages of a branch, also of origin's in a plain clone.
+
+    Raises CgruError if git refuses.
+    """
     git = ["git", "-C", str(clone)]
+    known = _output([*git, "branch", "--all", "--format=%(refname:short)"], clone).decode().split()
+    if branch not in known and f"origin/{branch}" in known:
+        branch = f"origin/{branch}"
     names = _output([*git, "ls-tree", "-r", "-z", "--name-only", branch], clone).split(b"\0")
     for name in sorted(name.decode() for name in names if name.endswith(b".md")):
         yield name, _output([*git, "show", f"{branch}:{name}"], clone).decode("utf-8", "replace")
@@ -56,7 +62,7 @@ def _output(command: Sequence[str], clone: Path) -> bytes:
 
 def sentences(page: str) -> Iterator[tuple[str, str]]:
     """Source and target of a page's sentences; none if people did not translate it."""
-    if re.search(r"^ms\.translationtype: *HT *$", page, re.MULTILINE):
+    if re.search(r"^ms\.translationtype: *HT\s*$", page, re.MULTILINE):
         for target, source in SENTENCE.findall(page):
             yield _one_line(source), _one_line(target)
 
@@ -93,7 +99,7 @@ def repository(clone: Path) -> str:
 
 def extract(clones: Sequence[Path], branch: str) -> Iterator[tuple[str, str, str, str, bool]]:
     """Repository, file, source, target and whether it is as it was, with mark-up."""
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str, bool]] = set()
     for clone in clones:
         name = repository(clone)
         for file, page in pages(clone, branch):
@@ -102,8 +108,8 @@ def extract(clones: Sequence[Path], branch: str) -> Iterator[tuple[str, str, str
                 for marked, (source, target) in ((False, stripped), (True, pair)):
                     if marked and not MARKED.search(source):
                         continue
-                    if (source, target) not in seen and usable(source, target):
-                        seen.add((source, target))
+                    if (source, target, marked) not in seen and usable(source, target):
+                        seen.add((source, target, marked))
                         yield name, file, source, target, marked
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pairs import write_lines
 
-from cgru_cli.text.line_variants import with_typos, without_full_stop
+from cgru_cli.text.line_variants import upper_case, with_typos, without_full_stop
 
 Pairs = list[tuple[str, str]]
 
@@ -28,7 +28,7 @@ def noises(pairs: Pairs, seed: int) -> dict[str, Pairs]:
     stopped = [(without_full_stop(source), without_full_stop(target)) for source, target in pairs]
     threes = zip(pairs[::3], pairs[1::3], pairs[2::3], strict=False)
     return {
-        "caps": [(source.upper(), target.upper()) for source, target in pairs],
+        "caps": [(upper_case(source), upper_case(target)) for source, target in pairs],
         "typos": [(with_typos(source, draw), target) for source, target in pairs],
         "no-stop": [
             b for a, b in zip(pairs, stopped, strict=True) if a[0] != b[0] and a[1] != b[1]

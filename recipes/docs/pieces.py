@@ -8,6 +8,7 @@ import sentencepiece
 
 def main(vocabulary: str, text: str) -> None:
     """Print the pieces of a line between spaces."""
+    sys.stdout.reconfigure(encoding="utf-8")
     processor = sentencepiece.SentencePieceProcessor(model_file=vocabulary)
     with open(text, encoding="utf-8", newline="\n") as lines:
         for line in lines:

@@ -27,6 +27,8 @@ student_updates=${STUDENT_UPDATES:-$((2 * updates))}
 for tool in cgru python sacrebleu; do
   command -v "$tool" > /dev/null || { echo "$tool is not on the PATH" >&2; exit 1; }
 done
+[[ $steps != *distill* ]] || python -c "import onnx, onnxruntime, tf2onnx" ||
+  { echo "the step distill needs pip install '.[onnx]'" >&2; exit 1; }
 
 text=$out/text vocabulary=$out/prep/vocab.spm
 [ -e "$text/mono.$target" ] || python "$here/split.py" "$PAIRS" "$GENERAL" "$text" -s "$source" \
@@ -53,7 +55,8 @@ train() {
     --dim-rnn "$state" --tied-embeddings-all --after "${updates}u" \
     --save-freq "${eighth}u" --keep 3 ${sets[@]+"${sets[@]}"} "${@:2}" \
     ${more[@]+"${more[@]}"}
-  tail -n 1 "$folder/clock.tsv" | cut -f 2 > "$folder/trained"
+  tail -n 1 "$folder/clock.tsv" | cut -f 2 > "$folder/trained.part"
+  mv "$folder/trained.part" "$folder/trained"
 }
 
 # Write a file unless that is done: make FILE COMMAND..., with the command's standard output
@@ -65,7 +68,8 @@ make_file() {
 score() {
   mkdir -p "$out/scores"
   make_file "$out/scores/$1.$2.json" \
-    sacrebleu "$text/$2.$target" -i "$out/$1.$2.$target" -m bleu chrf --confidence -f json
+    sacrebleu "$text/$2.$target" -i "$out/$1.$2.$target" -l "$source-$target" -m bleu chrf \
+    --confidence -f json
 }
 
 # Translate a test set and score that: evaluate_on TEST NAME MODEL...
@@ -113,7 +117,8 @@ for step in $steps; do
     ensemble) # of the last saved models, and of two seeds; the latter reranked from right to left
       train seed2 -t "${domain[@]}" --seed 2
       train right-left -t "${domain[@]}" --right-left
-      mapfile -t models < <(kept base)
+      models=()
+      while read -r model; do models+=("$model"); done < <(kept base)
       evaluate ensemble-saved "${models[@]}"
       evaluate ensemble-seeds "$base" "$out/seed2/model.npz"
       for test in test.domain test.general; do
@@ -189,9 +194,9 @@ for step in $steps; do
         translation=$out/$name.test.domain.$target
         [ ! -e "$translation" ] || systems+=("$name=$translation")
       done
-      make_file "$out/analysis.md" python "$here/analysis.py" "$text/test.domain" \
-        "$text/train.domain" "${systems[@]}" -s "$source" -t "$target"
-      cat "$out/analysis.md"
+      [ "${#systems[@]}" -gt 0 ] || { echo "analysis: run the step base first" >&2; exit 1; }
+      python "$here/analysis.py" "$text/test.domain" "$text/train.domain" "${systems[@]}" \
+        -s "$source" -t "$target"
       ;;
     *) echo "STEPS: $step is not known" >&2; exit 2 ;;
   esac

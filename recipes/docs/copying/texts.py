@@ -20,7 +20,7 @@ from cgru_cli.text.copying import Copying
 
 TRAIN_PLAIN, TRAIN_CODE, LINES, MARKUP_LINES = 60_000, 12_000, 500, 1000
 TEST, DEV = (0, 1, 2), (99,)  # SHA-1 of the document modulo 100
-OTHER_MARKS = re.compile(r"[\[*<]")
+OTHER_MARKS, MARKS = re.compile(r"[\[*<]"), re.compile(r"[*`\\]")
 Pair = tuple[str, str]
 
 
@@ -31,6 +31,11 @@ def documents(path: str) -> Iterator[tuple[int, str, str]]:
             repository, name, source, target = line.rstrip("\n").split("\t")
             digest = hashlib.sha1(f"{repository}/{name}".encode()).hexdigest()
             yield int(digest, 16) % 100, source, target
+
+
+def bare(text: str) -> str:
+    """The text without marks of emphasis, code and escapes, as in the plain text."""
+    return MARKS.sub("", text)
 
 
 def copied(pattern: str, pair: Pair) -> bool:
@@ -103,11 +108,11 @@ def main(plain: str, markup: str, folder: str) -> None:
     sets["code"] = code_test[:LINES]
     short = [pair for pair in test if all(len(side.split()) < 30 for side in pair)]
     sets["placeholder-found"] = braces[:LINES]
-    sets["placeholder-made"] = made(short[: LINES - len(braces)], placeholder, draw)
+    sets["placeholder-made"] = made(short[: max(0, LINES - len(braces))], placeholder, draw)
     sets["url"] = made(short[LINES : 2 * LINES], url, draw)
     sets["email"] = made(short[2 * LINES : 3 * LINES], email, draw)
-    tested = {source for pairs in (*sets.values(), marked, test) for source, _ in pairs}
-    chosen = [p for p in (*train[:TRAIN_PLAIN], *code[:TRAIN_CODE]) if p[0] not in tested]
+    tested = {bare(source) for pairs in (*sets.values(), marked, test) for source, _ in pairs}
+    chosen = [p for p in (*train[:TRAIN_PLAIN], *code[:TRAIN_CODE]) if bare(p[0]) not in tested]
     for start, make in enumerate((url, email)):  # 1 % each
         for i in range(start * 50, len(chosen), 100):
             chosen[i] = put_in(chosen[i], make(draw))
