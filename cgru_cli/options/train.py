@@ -103,8 +103,8 @@ class TrainOptions(OptimizationOptions, ModelOptions):
     early_stopping_on: StalledMetrics = END.choice(*get_args(StalledMetrics), default="first")("""
         --early-stopping-on: which of --valid-metrics must stop improving: the first, any or all""")
     throw_on_divergence: tuple[float, ...] = END.number(0, 10**9)("""
-        --throw-on-divergence N...: end training when the mean cost of the last 10 updates exceeds
-        that of the last 1000 by 5 standard deviations; the numbers default to 1000 10 5""")
+        --throw-on-divergence N [M [X]]: end training when the mean cost of the last M updates
+        exceeds that of the last N by X standard deviations; M and X are 10 and 5 if not given""")
     valid_reset_stalled: bool = END("""
         --valid-reset-stalled: when training resumes, restart the count of validations without
         improvement""")

@@ -69,6 +69,9 @@ _UNLESS = """
 """
 
 
+_DEPENDENCIES = frozenset((_TOGETHER + _UNLESS).replace(":", " ").split())
+
+
 def independent(chosen: Mapping[str, Any], stated: Collection[str]) -> dict[str, Any]:
     """The chosen values that do not depend on options that are stated, by field."""
     dropped = {*stated}
@@ -80,6 +83,14 @@ def independent(chosen: Mapping[str, Any], stated: Collection[str]) -> dict[str,
         if {*others.split()} & {*stated}:
             dropped.add(name)
     return {name: value for name, value in chosen.items() if name not in dropped}
+
+
+def resumed(saved: Mapping[str, Any], stated: Collection[str]) -> dict[str, Any]:
+    """The values chosen when a run began that still hold; the validation text stays the same."""
+    chosen = independent(saved, stated)
+    if "valid_lines" in saved and "valid_lines" not in stated:
+        chosen["valid_lines"] = saved["valid_lines"]
+    return chosen
 
 
 def defaults_by_data(
@@ -134,7 +145,7 @@ def _of_model(
             state = options.dim_rnn
             embedding = given or max(1, state * size.embedding // size.state)
         elif given:
-            embedding, state = given, given * size.state // size.embedding
+            embedding, state = given, min(65536, given * size.state // size.embedding)
         chosen = {"dim_emb": embedding, "dim_rnn": state}
         one = len(vocabularies) == 2 and vocabularies[0].fingerprint == vocabularies[1].fingerprint
         if one and kind.reads_source and kind.writes_text:
@@ -171,26 +182,33 @@ _WORDS = {
 }
 
 
-def described(chosen: Mapping[str, Any], pairs: int, *, validates: bool) -> list[str]:
-    """Describe the chosen values in a line for the log; [] if no value was chosen."""
+def described(chosen: Mapping[str, Any], pairs: int | None, *, validates: bool) -> list[str]:
+    """Describe the chosen values in a line for the log; [] if no value was chosen.
+
+    pairs: of the training text; None if the values were chosen when the run began.
+    """
     values = {name: v[:-1] if isinstance(v, str) else v for name, v in chosen.items() if v}
     every = values.pop("valid_freq", "")
     if validates and every:
         values["valid_freq"] = "epoch" if chosen["valid_freq"] == "1e" else f"{every} updates"
     parts = [text.format(values[name]) for name, text in _WORDS.items() if name in values]
     advice = "(change each by its option, all by --defaults fixed)"
-    return [f"Chosen for {pairs:,} pairs: {', '.join(parts)} {advice}"] if parts else []
+    began = "when the run began" if pairs is None else f"for {pairs:,} pairs"
+    return [f"Chosen {began}: {', '.join(parts)} {advice}"] if parts else []
 
 
 def decided(options: TrainOptions, stated: Collection[str] | None) -> dict[str, Any]:
     """Return the saved run's values of options that were not stated; None for each in a new run.
 
+    Options that would decide others if they were stated are also None in a new run, so that its
+    configuration file leads to the same choice.
+
     stated: None to keep the declared defaults. Raises CgruError for a damaged state.
     """
     if stated is None or options.defaults == "fixed":
         return {}
-    unknown: dict[str, Any] = dict.fromkeys(by_data(TrainOptions) - {*stated})
+    unknown: dict[str, Any] = dict.fromkeys((by_data(TrainOptions) | _DEPENDENCIES) - {*stated})
     if options.model is None:
         return unknown
     saved = RunFolder(Path(options.model), resumes=not options.no_reload).chosen()
-    return unknown if saved is None else independent(saved, stated)
+    return unknown if saved is None else resumed(saved, stated)

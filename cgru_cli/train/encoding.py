@@ -124,7 +124,7 @@ def encode(
         options.no_full_stop_every,
         options.join_every,
     )
-    variants = Variants(every, options.copy, fixed=options.compat is not None)
+    variants = Variants(every, options.copy, fixed=options.compat == "marian")
     if encoding.source_reversed:
         beside = dataclasses.replace(beside, from_end=False, both_from_end=True)
     encoding = dataclasses.replace(encoding, right_left=beside.from_end)

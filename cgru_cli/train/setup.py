@@ -24,7 +24,7 @@ from ..system.structured_files import write_json
 from ..text.copying import known_placeholders
 from ..text.pipeline import PipelineSettings, Preprocessing
 from ..text.vocabulary import Vocabulary
-from .data_defaults import defaults_by_data, described, independent
+from .data_defaults import defaults_by_data, described, resumed
 from .encoding import TextEncoding, encode
 from .memory import check_batch, check_model
 from .missing_vocabularies import make_missing
@@ -45,6 +45,7 @@ class Setup:
     vocabularies: list[Vocabulary]  # sources (one per factor), then target
     corpus: Corpus
     notes: list[str]  # lines for the log
+    recorded: Mapping[str, Any]  # defaults chosen when the run began, even of options now given
     settings: Mapping[str, Any] = field(default_factory=dict)  # the options in Marian's names
 
 
@@ -62,6 +63,11 @@ def decide(
     if options.devices and options.num_devices not in (0, len(options.devices)):
         raise UsageError(
             f"--num-devices {options.num_devices}: --devices names {len(options.devices)}"
+        )
+    if options.copy and options.data_weighting and options.data_weighting_type == "word":
+        raise UsageError(
+            "--copy: placeholders replace several words, so words cannot have weights; use "
+            "--data-weighting-type sentence"
         )
     write_model.output_path(options.model, "npz")
     texts = Texts.of(options, data)
@@ -111,19 +117,22 @@ def prepare(
     else:
         spare = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cgru-")))
     if options.copy:
-        path = spare / PREPROCESSING if spare else folder.beside(PREPROCESSING)
-        texts = _recorded_copying(options.copy, texts, vocabularies, path)
+        made = spare or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cgru-")))
+        own = folder.beside(PREPROCESSING)
+        texts = _recorded_copying(options.copy, texts, vocabularies, made / PREPROCESSING, own)
     encoding = TextEncoding.of(model, vocabularies, compat=options.compat)
     corpus = encode(texts, encoding, options, folder.beside(".corpus"), spare)
-    first_epoch = corpus.of_epoch(0)
+    first_epoch, recorded = corpus.of_epoch(0), dict[str, Any]()
     if stated is not None:
         saved = folder.chosen()
         if saved is None:
-            chosen = defaults_by_data(options, stated, first_epoch, structure, vocabularies)
+            recorded = defaults_by_data(options, stated, first_epoch, structure, vocabularies)
+            chosen, pairs = recorded, len(first_epoch)
         else:
-            chosen = independent(saved, stated)
+            recorded, pairs = saved, None
+            chosen = resumed(saved, stated)
         plan = TrainingPlan.of(options, can_validate=texts.dev is not None, **chosen)
-        notes += described(chosen, len(first_epoch), validates=bool(plan.metrics))
+        notes += described(chosen, pairs, validates=bool(plan.metrics))
         options = plan.options
     notes += draw(model, vocabularies, options)
     structure = model.structure
@@ -133,21 +142,22 @@ def prepare(
         name = name_at("decoder/output/b", structure)
         counts = first_epoch.target_counts(structure.target_vocabulary)
         model.arrays[name] = output_bias(counts[-len(model.arrays[name]) :])
-    return Setup(plan, texts, folder, model, vocabularies, corpus, notes)
+    return Setup(plan, texts, folder, model, vocabularies, corpus, notes, recorded)
 
 
 def _recorded_copying(
-    patterns: tuple[str, ...], texts: Texts, vocabularies: list[Vocabulary], path: Path
+    patterns: tuple[str, ...], texts: Texts, vocabularies: list[Vocabulary], path: Path, own: Path
 ) -> Texts:
     """The texts with a `preprocess.json` of --copy, written at the path.
 
-    Raises UsageError for vocabularies without placeholders, and for text that cannot get them.
+    own: the file that an earlier part of the run may have saved. Raises UsageError for vocabularies
+    without placeholders, and for text that cannot get them.
     """
     if not known_placeholders(*vocabularies):
         raise UsageError("--copy: the vocabularies have no placeholders; use cgru prep --copy")
     before = texts.preprocessing and Preprocessing.read(texts.preprocessing)
     settings = before.settings if before else PipelineSettings(unicode="none")
-    if before and texts.preprocessing != path and (settings.copy or settings.pieces):
+    if before and texts.preprocessing != own and (settings.copy or settings.pieces):
         what = "has placeholders" if settings.copy else "is in sub-words"
         raise UsageError(f"--copy: the text {what} already, by {texts.preprocessing}")
     models = (before.case_models, before.subword_models) if before else ((), ())

@@ -199,6 +199,36 @@ def test_choices_are_recorded_and_hold_when_a_run_resumes(tmp_path):
     assert after["valid-freq"] == "1e" and after["valid-lines"] == 9
 
 
+@pytest.mark.parametrize("given", [(), ("--dim-emb", 16), ("--dropout-output", 0.3)])
+def test_a_dumped_configuration_leads_to_the_same_choice(tmp_path, given):
+    options = (runs.prepared(tmp_path / "data"), "-m", tmp_path / "m.npz", *given)
+    dumped = runs.lines(tmp_path / "all.yml", [runs.trained(*options, "--dump-config").output])
+    first, again = (
+        runs.trained(*some, "--dry-run").output for some in (options, (options[0], "-c", dumped))
+    )
+    assert "Chosen for 60 pairs" in first and first == again
+
+
+def test_an_option_given_for_a_while_changes_no_later_choice(tmp_path):
+    options = (runs.prepared(tmp_path / "data"), "-m", tmp_path / "m.npz", *runs.PLAIN[4:])
+    runs.trained(*options, "--after", "2u")
+    begun = json.loads(runs.arrays(tmp_path / "m.npz.state.npz")["json"].tobytes())["chosen"]
+    for step, given in ((3, ("-l", 0.01)), (4, ("--valid-freq", "1u", "--dropout-output", 0))):
+        runs.trained(*options, "--after", f"{step}u", *given)
+        after = json.loads(runs.arrays(tmp_path / "m.npz.state.npz")["json"].tobytes())
+        assert after["chosen"] == begun
+    shown = runs.trained(*options, "--after", "5u", "--dry-run").output
+    assert "Chosen when the run began: " in shown and "learning rate 0.003" in shown
+
+
+def test_the_validation_text_stays_when_a_file_receives_translations(tmp_path):
+    data = runs.prepared(tmp_path / "data")
+    options = (data, "-m", tmp_path / "m.npz", *runs.PLAIN[4:])
+    runs.trained(*options, "--after", "1u")
+    more = ("--valid-translation-output", tmp_path / "out.txt", "--dump-config")
+    assert yaml.safe_load(runs.trained(*options, *more).output)["valid-lines"] == 500
+
+
 def test_a_run_with_chosen_defaults_resumes_exactly(tmp_path):
     data = runs.prepared(tmp_path / "data")
     options = (*runs.PLAIN[4:], "--dropout-output", 0.3, "--valid-freq", 0)

@@ -36,6 +36,14 @@ def teacher(data, path, shift):
     return path
 
 
+def test_the_teacher_changes_with_the_text(data, model, tmp_path):
+    given = (data, "-m", model, *PLAIN, "--valid-freq", 0, "--objective", "distill")
+    trained(*given, "--teacher", teacher(data, tmp_path / "t.npy", 0), "--after", "1u")
+    again = ("--teacher", teacher(data, tmp_path / "u.npy", 1), "--after", "2u")
+    assert "teacher was " in train(*given, *again).error
+    trained(*given, *again, "--no-restore-corpus")
+
+
 def test_a_teacher_that_is_sure_of_the_text_teaches_the_same(data, model, tmp_path):
     """Lines that are left out do not shift the others' words."""
     file = teacher(data, tmp_path / "t.npy", 0)

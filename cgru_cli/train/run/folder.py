@@ -170,13 +170,16 @@ class RunFolder:
         except (AttributeError, UsageError) as error:
             raise CgruError(f"{self.state}: damaged: chosen: {error}; {ADVICE}") from None
 
-    def thin(self, keep: int) -> None:
-        """Remove all kept models except the `keep` (> 0) newest, with their files."""
+    def thin(self, keep: int, updates: int) -> None:
+        """Remove all kept models except the `keep` (> 0) newest, with their files.
+
+        Models after more than this many updates belong to an older run, which this run replaces.
+        """
         start, _, end = map(re.escape, self._kept.name.partition(UPDATE))
         whole = re.compile(rf"{start}([0-9]+){end}(\.index)?")
         folder = self._kept.parent
         found = {int(m[1]): p for p in folder.iterdir() if (m := whole.fullmatch(p.name))}
-        for number in sorted(found)[:-keep]:
+        for number in sorted(found, key=lambda number: (number <= updates, number))[:-keep]:
             for file in folder.glob(f"{glob.escape(self.kept(number).name)}.*"):
                 if file != found[number]:
                     file.unlink(missing_ok=True)

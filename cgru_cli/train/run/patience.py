@@ -70,6 +70,7 @@ class Patience:
             epsilon = epsilon[:1] * len(metrics)
         self._epsilon = dict(zip(metrics, epsilon, strict=True))
         self.records = {metric: Record(metric) for metric in metrics}
+        self._others: list[Record] = []  # of metrics that only earlier parts of the run had
         self.decays = 0
         self.most_stalled = 0  # the most validations in a row without a gain of the first metric
         self._early_stopping, self._on = options.early_stopping, options.early_stopping_on
@@ -103,18 +104,23 @@ class Patience:
 
     def saved(self) -> SavedPatience:
         """The state from which `restore` continues."""
-        return SavedPatience(self.decays, tuple(self.records.values()), self.most_stalled)
+        return SavedPatience(
+            self.decays, (*self.records.values(), *self._others), self.most_stalled
+        )
 
     def restore(self, saved: SavedPatience) -> None:
         """Continue from a saved state; metrics that it lacks start afresh."""
         self.decays, self.most_stalled = saved.decays, saved.most_stalled
         self.records |= {r.metric: r for r in saved.metrics if r.metric in self.records}
+        self._others = [r for r in saved.metrics if r.metric not in self.records]
 
     def resume(self, saved: SavedPatience) -> None:
         """Restore a saved state, except what --valid-reset-stalled or --valid-reset-all reset."""
         self.restore(saved)
         if self._forgets_stalled:
             self.most_stalled = 0
+            others = [] if self._forgets else self._others
+            self._others = [dataclasses.replace(record, stalled=0) for record in others]
             for metric, record in self.records.items():
                 kept = Record(metric) if self._forgets else record
                 self.records[metric] = dataclasses.replace(kept, stalled=0)

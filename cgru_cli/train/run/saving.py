@@ -84,7 +84,7 @@ class Saving:
             identity=dict(self._identity),
             jit=self._step.jit,
             patience=patience.saved(),
-            chosen=dict(self._setup.plan.chosen),
+            chosen=dict(self._setup.recorded),
             **vars(course),
         )
         self.folder.save(self._step.state(), dataclasses.asdict(saved))
@@ -119,7 +119,7 @@ class Saving:
                     self._log.line(f"[training] Saving training checkpoint to {files}")
             marian.write_progress(self.folder, course, patience, self._setup.plan)
         if keep:
-            self.folder.thin(keep)
+            self.folder.thin(keep, course.progress.updates)
 
     def write(self, path: Path) -> None:
         """Write the current model and all files that it needs."""

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 # The names in `identity` that only determine the batches.
 _OF_THE_TEXT = """
-    training text, alignments, weights, number of devices, --workspace, --seed, --mini-batch,
-    --mini-batch-words, --mini-batch-fit, --maxi-batch, --maxi-batch-sort, --no-shuffle,
-    --shuffle-batches, --max-length, --max-length-crop, --optimizer-delay
+    training text, alignments, weights, teacher, number of devices, --workspace, --seed,
+    --mini-batch, --mini-batch-words, --mini-batch-fit, --maxi-batch, --maxi-batch-sort,
+    --no-shuffle, --shuffle-batches, --max-length, --max-length-crop, --optimizer-delay
 """
 OF_THE_TEXT = [name.strip() for name in _OF_THE_TEXT.split(",")]
 VALIDATION_TEXT = "validation text (see --valid-reset-all)"

@@ -153,9 +153,17 @@ def test_the_newest_are_kept(runs):
     others = [folder / "model.npz.ux.npz", runs.best("bleu"), runs.model]
     for path in others:
         path.write_text("")
-    runs.thin(2)
+    runs.thin(2, 10**9)
     kept = {path.name for path in folder.iterdir()} - {path.name for path in others}
     assert kept == {f"model.npz.u{n}.npz{end}" for n in (20, 100) for end in ("", ".json")}
+
+
+def test_models_of_a_replaced_run_are_removed_first(runs):
+    runs.model.parent.mkdir()
+    for updates, kept in ((10, [10]), (20, [10, 20]), (4, [4, 20]), (8, [4, 8])):
+        runs.kept(updates).write_text("")
+        runs.thin(2, updates)
+        assert [n for n in range(99) if runs.kept(n).exists()] == kept
 
 
 @pytest.mark.parametrize(
@@ -177,9 +185,9 @@ def test_kept_models_of_other_names(tmp_path, name, endings):
     runs.remove_interrupted([])
     assert [path.exists() for path in left] == [False, True]
     left[1].unlink()
-    runs.thin(3)
+    runs.thin(3, 10**9)
     assert {path.name for path in tmp_path.iterdir()} == names
-    runs.thin(2)
+    runs.thin(2, 10**9)
     assert {path.name for path in tmp_path.iterdir()} == names - kept[2]
 
 
@@ -211,7 +219,7 @@ def test_a_kill_while_old_ones_are_removed(runs, monkeypatch):
 
             patch.setattr(Path, "unlink", dies)
             with pytest.raises(KeyboardInterrupt):
-                runs.thin(1)
+                runs.thin(1, 10**9)
         assert runs.kept(5).exists()
-    runs.thin(1)
+    runs.thin(1, 10**9)
     assert {path.name.count("u10") for path in folder.iterdir()} == {1}

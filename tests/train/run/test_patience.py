@@ -158,6 +158,19 @@ def test_fields_that_older_files_lack_have_defaults():
     assert dataclass_from_json(SavedPatience, saved, "state.json").most_stalled == 0
 
 
+@pytest.mark.parametrize(("resets", "kept"), [("nothing", 2), ("stalled", 2), ("all", None)])
+def test_metrics_that_are_not_measured_for_a_while_keep_their_best(resets, kept):
+    first = patience_of(["bleu", "chrf"])
+    follow(first, "bleu", [2, 1])
+    without = patience_of(["chrf"], **RESETS[resets])
+    without.resume(first.saved())
+    assert not without.stalled
+    again = patience_of(["bleu"])
+    again.restore(without.saved())
+    assert again.records["bleu"].best == kept
+    assert again.records["bleu"].stalled == (1 if resets == "nothing" else 0)
+
+
 def test_metrics_may_change():
     before = patience_of(["bleu", "perplexity"])
     before.update("bleu", 7.0, 10)

@@ -1,0 +1,54 @@
+"""`cgru train --copy`: what the run records, and what it refuses."""
+
+import json
+
+import pytest
+from runs import PLAIN, lines, train, trained, vocabulary
+
+from cgru_cli.text.copying import PLACEHOLDERS
+from cgru_cli.text.pipeline import Preprocessing
+
+NUMBERS = "number"
+
+
+@pytest.fixture
+def copies(tmp_path):
+    """Arguments of `cgru train` with numbers in the text and placeholders in the vocabularies."""
+    words = [*"abc", *PLACEHOLDERS[:2]]
+    text = [f"a {i} b {i + 1}" for i in range(20)]
+    files = [lines(tmp_path / f"t.{side}", text) for side in ("src", "trg")]
+    sides = [vocabulary(tmp_path / f"v.{side}.json", words) for side in ("src", "trg")]
+    return ["-t", *files, "-v", *sides, "-m", tmp_path / "run/m.npz", *PLAIN, "--valid-freq", 0]
+
+
+def patterns(tmp_path):
+    return Preprocessing.read(tmp_path / "run/m.npz.preprocess.json").settings.copy
+
+
+def test_the_patterns_are_recorded_with_the_model(copies, tmp_path):
+    trained(*copies, "--copy", NUMBERS, "--after", "1u")
+    assert patterns(tmp_path) == (NUMBERS,)
+    trained(*copies, "--copy", NUMBERS, "--after", "2u")
+
+
+def test_a_refused_command_changes_no_file(copies, tmp_path):
+    trained(*copies, "--copy", NUMBERS, "--after", "1u")
+    saved = sorted((tmp_path / "run").glob("m.npz*"))
+    saved = [path for path in saved if path.is_file() and path.suffix not in (".log", ".lock")]
+    before = [path.read_bytes() for path in saved]
+    assert "training text was " in train(*copies, "--copy", "url", "--after", "2u").error
+    assert [path.read_bytes() for path in saved] == before and patterns(tmp_path) == (NUMBERS,)
+
+
+def test_words_of_replaced_spans_have_no_weights(copies, tmp_path):
+    weights = lines(tmp_path / "weights", ["1 1 1 1"] * 20)
+    given = ("--data-weighting", weights, "--data-weighting-type", "word", "--after", "1u")
+    trained(*copies, *given, "--dry-run")
+    result = train(*copies, *given, "--copy", NUMBERS)
+    assert result.code == 2 and "--data-weighting-type sentence" in result.error
+
+
+def test_vocabularies_without_placeholders_are_refused(copies, tmp_path):
+    (tmp_path / "v.trg.json").write_text(json.dumps({"eos": 0, "UNK": 1, "a": 2}))
+    result = train(*copies, "--copy", NUMBERS, "--after", "1u")
+    assert result.code == 2 and "the vocabularies have no placeholders" in result.error
