@@ -88,6 +88,7 @@ def saving(folder, tmp_path):
             vocabularies=[read_vocabulary(path)] * 2,
             texts=SimpleNamespace(preprocessing=None),
             settings={},
+            recorded={},
             plan=SimpleNamespace(
                 options=options, schedule=Schedule(TrainOptions(learn_rate=0.5)), chosen={}
             ),
@@ -169,7 +170,7 @@ def test_the_state_is_written_before_the_model(folder, saving, monkeypatch):
 def test_earlier_and_best_models(folder, saving):
     step = Step()
     kept = saving(step)
-    for updates in (2, 10, 9):
+    for updates in (2, 9, 10):
         step.updates = updates
         kept.save(course(updates), patience(), LEARNT, keep=2)
     names = {path.name for path in folder.model.parent.glob("m.npz.*.npz")}
