@@ -16,7 +16,7 @@ out=${OUT:-docs} steps=${STEPS:-base domain ensemble back distill noise analysis
 here=$(cd "$(dirname "$0")" && pwd)
 
 case $size in
-  small) embedding=128 state=256 student=(48 112) pieces=8000 pairs=60000 default=4000 ;;
+  small) embedding=128 state=256 student=(48 112) pieces=8000 pairs=60000 default=3000 ;;
   base) embedding=256 state=512 student=(96 224) pieces=16000 pairs=0 default=24000 ;;
   large) embedding=512 state=1024 student=(192 448) pieces=32000 pairs=0 default=30000
     set -- --mini-batch-words 4000 "$@" ;;
