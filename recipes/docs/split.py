@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Split the pairs of localised documentation by document, and add general text.
 
-PAIRS is the file that extract.py makes. GENERAL is a folder with train, dev and test, each .en and
-.de, plain or .gz. The output folder has train.domain and train.general, dev, valid (500 lines of
-dev), test.domain, test.general, and mono: the target side of documents that nothing else uses. No
-source line of dev or a test set is a source line of the training text, and no line of mono is a
-target line of dev or a test set.
+PAIRS is the file that extract.py makes. GENERAL is a folder with train, dev and test, each .SOURCE
+and .TARGET, plain or .gz. The output folder has train.domain and train.general, dev, valid (500
+lines of dev), test.domain, test.general, and mono: the target side of documents that nothing else
+uses. No source line of dev or a test set is a source line of the training text, and no line of mono
+is a target line of dev or a test set.
 """
 
 from __future__ import annotations
@@ -87,8 +87,12 @@ def make(options: argparse.Namespace) -> None:
             write_lines(options.folder / f"{name}.{options.source}", lines)
         write_lines(options.folder / f"{name}.{options.target}", (p.target for p in pairs))
         print(f"{name}: {len(pairs):,} lines")
-    for name in ("dev", "test.domain", "test.general"):
-        both = {same(p.source) for p in sets[name]} & trained
+    source, written = options.source, {}
+    for name in (*held, "train.domain", "train.general"):
+        lines = read_lines(options.folder / f"{name}.{source}")
+        written[name] = {same(line.decode()) for line in lines}
+    for name in held:
+        both = written[name] & (written["train.domain"] | written["train.general"])
         print(f"{name}: {len(both)} of its sources are in the training text")
 
 
