@@ -177,5 +177,5 @@ def test_patience_resumes_except_for_what_it_resets(resets, stalled):
 
 def test_what_decides_batches_alone_may_change_with_the_text():
     fixed = fixed_options(TrainOptions(mini_batch_fit=True))
-    known = {*fixed, "training text", "alignments", "weights", "number of devices"}
+    known = {*fixed, "training text", "alignments", "weights", "teacher", "number of devices"}
     assert known >= set(OF_THE_TEXT)
