@@ -28,7 +28,7 @@ class ModelOptions(ConfiguredOptions):
         its defaults""")
     defaults: str = GENERAL.choice("data", "fixed", default="data")("""
         --defaults: whether the defaults of sizes, learning rate, regularisation and validation
-        depend on the training data (data) or not (fixed)""")
+        depend on the training data (data) or not (fixed, and always with --compat)""")
     dry_run: bool = GENERAL("""
         --dry-run: print the model's size, the estimated memory and the first batch, and exit""")
     seed: int = GENERAL.whole(0, 2**63 - 1, default=1)("""
