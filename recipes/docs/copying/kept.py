@@ -16,7 +16,7 @@ from cgru_cli.text.copying import Copying
 SETS = "number name code placeholder-found placeholder-made url email".split()
 
 
-def kept(span: str, text: str, anywhere: bool) -> int:
+def kept(span: str, text: str, anywhere: bool = False) -> int:
     """How often a span occurs in a text, without `anywhere` only other than as part of a word."""
     if anywhere:
         return text.count(span)
@@ -26,7 +26,7 @@ def kept(span: str, text: str, anywhere: bool) -> int:
 
 
 def counted(
-    pattern: str, sources: list[str], translations: list[str], anywhere: bool
+    pattern: str, sources: list[str], translations: list[str], anywhere: bool = False
 ) -> tuple[int, int]:
     """The spans of the sources, and how many of them the translations keep."""
     copying, spans, found = Copying([pattern]), 0, 0
