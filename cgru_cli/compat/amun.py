@@ -10,8 +10,8 @@ from ..system.structured_files import LARGEST_CONFIGURATION, read_bytes
 from .dl4mt import settle_vocabularies
 from .fields import Fields
 from .marian import cpu_threads, device
-from .row import Option
-from .rows import computed, negated, no_effect, refused, row, rows, switched
+from .row import Option, is_true
+from .rows import computed, no_effect, refused, row, rows, switched
 
 TRANSLATE = (
     *rows("""
@@ -22,7 +22,8 @@ TRANSLATE = (
         --mini-batch N = 1, --maxi-batch N = 1 -> maxi_batch_sentences, --weights X...,
         --load-weights FILE, --max-length-multiple X = 3 -> max_length_factor,
         -b --beam-size N = 12, -u --allow-unk, --n-best"""),
-    row("--debpe [true] = true", negated("no_debpe")),  # in configurations of early versions
+    # in configurations of early versions
+    row("--debpe [true] = true", Option("debpe", lambda values: {"debpe": is_true(values)})),
     row("-d --devices N... = 0", Option("device", device)),
     row("--cpu-threads N = 0", Option("cpu_threads", cpu_threads)),
     row("--return-alignment", switched("alignment", "hard")),
@@ -32,7 +33,8 @@ TRANSLATE = (
     row("-n --normalize", switched("normalize", "1")),
     row("--dump-config", switched("dump_config", "full")),
     *no_effect("""
-        --gpu-threads N = 1, --fpga-threads N = 0, --fpga-devices N... = 0:
+        --gpu-threads N = 1, --threads-per-device N = 1, --fpga-threads N = 0,
+        --fpga-devices N... = 0:
         --device selects the device; by default a GPU if there is one, else the CPU
         --tensor-cores X = false, --use-fused-softmax X = true:
         TensorFlow chooses how to multiply matrices
@@ -52,7 +54,10 @@ def settle(o: Fields) -> None:
     sentences = o.number("maxi_batch_sentences")
     if o.take("maxi_batch_sentences") is not None:
         o.values["maxi_batch"] = str(max(1, math.ceil(sentences / max(o.number("mini_batch"), 1))))
-    no_debpe = o.take("no_debpe")
+    no_debpe, debpe = o.take("no_debpe"), o.take("debpe")
+    if debpe is not None:  # early versions join sub-words without codes too
+        no_debpe = not debpe
+        o.values["join_bpe"] = debpe
     if codes := o.take("bpe_codes"):  # of the source, then of the output
         o.values["bpe"] = codes[0]
         o.values.setdefault("join_bpe", not no_debpe)

@@ -90,13 +90,15 @@ def _given(
         if row is None or empty:
             continue
         several = value if isinstance(value, list) else [value]
+        if row.paths:  # amun's vocabularies of factors are a list in the list
+            several = [o for one in several for o in (one if isinstance(one, list) else [one])]
         plain = (str, int, float)
         if not all(
             isinstance(one, str if row.is_path(i) else plain) for i, one in enumerate(several)
         ):
             what = "names of files are" if row.paths else "a plain value is"
             raise CgruError(f"{path}: {key} is {value!r}, where {what} expected")
-        typed = as_typed(value)
+        typed = as_typed(several if isinstance(value, list) else value)
         if isinstance(value, bool) and row.implied and table.like_marian:
             # such as `normalize: true`, which is --normalize without a value
             typed = row.implied if value else (row.default or ("0",))

@@ -60,6 +60,7 @@ _REPLACED = {
     "moving_decay": ("--exponential-smoothing", "1 minus this factor"),
     "n_best_count": ("--n-best, --n-best-size", ""),
     "n_best_list": ("--n-best", "`-t` names the source and the list"),
+    "debpe": ("--join-bpe", ""),
     "no_debpe": ("--join-bpe", ""),
     "plateau_steps": ("--lr-decay-inv-sqrt", ""),
     "sentencepiece_alphas": ("", "refused with a `.spm` vocabulary, otherwise without effect"),

@@ -238,8 +238,9 @@ def load_model(
     for vocabulary in (*sources, target):
         if vocabulary.eos_id != EOS_ID:
             raise CgruError(
-                f"{vocabulary.path}: ends sentences with id {vocabulary.eos_id}, the model with id "
-                f"{EOS_ID}; it is not the vocabulary that the model was trained with"
+                f"{vocabulary.path}: ends sentences with id {vocabulary.eos_id}; cgru reads only "
+                f"models whose end of sentence has id {EOS_ID}, so this is another model's, or not "
+                "supported"
             )
     return LoadedModel(model, sources, target)
 

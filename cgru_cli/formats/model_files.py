@@ -145,8 +145,7 @@ def _settings_beside(path: Path) -> ModelSettings:
         values = pickles.load(pickle, "model options")
         with parsing(pickle, "not the options of a model"):
             check_text(values)
-        settings = from_nematus(values, str(pickle))
-        settings.program = "dl4mt"
+        settings = from_nematus(values, str(pickle), pickled=True)
     for suffix in (".decoder.yml", ".amun.yml", ".yml"):
         file = Path(f"{path}{suffix}")
         if file.is_file():
@@ -164,6 +163,10 @@ def _marian_settings(path: Path, stored: StoredArray) -> tuple[ModelSettings, di
         raise CgruError(f"{source}: more than {LARGEST_YAML} bytes, too large for a configuration")
     whole = stored.read()
     raw = whole.tobytes()
+    if whole.dtype.kind == "U":
+        raw = "".join(whole.ravel().tolist()).encode()
+    elif whole.dtype.kind in "iu" and whole.dtype.itemsize > 1:  # a number for each byte
+        raw = whole.astype(np.uint8).tobytes()
     content = raw.split(b"\0")[0]
     text = content.decode("utf-8", "replace")
     settings = from_marian(parse_yaml(content, source), MARIAN_YAML)

@@ -159,6 +159,11 @@ def _file(vocabulary: Vocabulary, to: str) -> tuple[str, bytes] | None:
             if spm:
                 return None
             if form == "pickle":
+                if vocabulary.unk_id != 1:
+                    warn(
+                        f"{vocabulary.path}: the unknown word has id {vocabulary.unk_id}; in DL4MT "
+                        "it is the word with id 1"
+                    )
                 words = {word: i for i, word in sorted(vocabulary.words.items())}
                 return f"{name}.pkl", as_pickle(words)
             return f"{name}.json", as_file(vocabulary, f"{name}.json", "nematus")

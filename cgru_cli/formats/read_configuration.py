@@ -24,17 +24,19 @@ from .model import ModelSettings
 _NEMATUS_KEYS = (NEMATUS_TF_KEYS, OLD_NEMATUS_KEYS, THEANO_KEYS)
 
 
-def from_nematus(values: object, source: str) -> ModelSettings:
+def from_nematus(values: object, source: str, *, pickled: bool = False) -> ModelSettings:
     """Read a Nematus JSON or DL4MT options, both as dicts.
 
+    pickled: whether they were a pickle, the only format of DL4MT, and an early one of Nematus.
     Raises CgruError for a value of the wrong kind.
     """
     if not isinstance(values, Mapping) or not all(isinstance(key, str) for key in values):
         raise CgruError(f"{source}: a model's configuration is a set of names and values")
     settings = ModelSettings(source=source, values=dict(values))
     theano = "embedding_size" not in values and "target_embedding_size" not in values
-    is_dl4mt = theano and "dropout_embedding" not in values and "model_version" not in values
-    settings.program = "nematus-tf" if not theano else "nematus"
+    is_dl4mt = theano and pickled
+    is_dl4mt &= "dropout_embedding" not in values and "model_version" not in values
+    settings.program = "dl4mt" if is_dl4mt else "nematus" if theano else "nematus-tf"
     declared = settings.structure
 
     def value(key: str) -> Any:
@@ -94,7 +96,8 @@ def _unsupported(values: Mapping, source: str) -> list[str]:
     model_type = value_of(values, "model_type", source) or "rnn"
     if model_type != "rnn":
         kinds.append(f"a Nematus {model_type}")
-    for key in ("encoder", "decoder", "decoder_deep"):
+    deep = value_of(values, "dec_depth", source) or 1
+    for key in ("encoder", "decoder", *(["decoder_deep"] if deep > 1 else [])):
         known = ("gru_cond", "gru_cond_simple") if key == "decoder" else ("gru",)
         name = value_of(values, key, source) or known[0]
         if name not in known:
@@ -139,7 +142,9 @@ def from_marian(values: Mapping, source: str) -> ModelSettings:
         except ValueError:
             settings.unsupported.append(f"Marian's enc-type {shown(kind)}")
     for name, key in (("encoder_unit", "enc-cell"), ("decoder_unit", "dec-cell")):
-        cell = value(key) or "gru"
+        cell = value(key)
+        if cell is None:
+            continue  # `.decoder.yml` has no cells
         if cell in _MARIAN_CELLS:
             declared[name] = _MARIAN_CELLS[cell]
         else:

@@ -29,7 +29,7 @@ from .capabilities import DIALECT, OWN_FORMATS, cannot_hold
 from .dialects import MARIAN_YAML, convention
 from .model import PREPROCESSING, Model
 from .model_files import HDF5_ATTRIBUTE
-from .tensorflow_checkpoint import write_checkpoint
+from .tensorflow_checkpoint import DATA, write_checkpoint
 
 # Suffixes of the files beside a model that are read as its configuration.
 _CONFIGURATION = (".json", ".pkl", ".decoder.yml", ".amun.yml", ".yml", ".progress.json")
@@ -162,8 +162,11 @@ def _check_overwriting(path: Path, to: str, contents: dict[Path, bytes], force: 
         raise CgruError(f"{path}: is a directory")
     suffixes = (PREPROCESSING, *(() if to in ("h5", "onnx") else _CONFIGURATION))
     beside = [Path(f"{path}{suffix}") for suffix in suffixes]
-    whole = Path(f"{path}.index") if to == "nematus-tf" else path
-    for file in (whole, *contents, *beside):
+    whole = [path]
+    if to == "nematus-tf":
+        whole = [Path(f"{path}{end}") for end in (".index", DATA)]
+        beside.append(Path(f"{path}.meta"))
+    for file in (*whole, *contents, *beside):
         if file.exists() and not force:
             raise CgruError(f"{file}: exists; --force overwrites it")
     return [file for file in beside if file not in contents and file.exists()]

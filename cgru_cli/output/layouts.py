@@ -46,6 +46,8 @@ class CgruLayout(Layout):
 class MarianLayout(CgruLayout):
     """The layout of Marian, which reverses only the words of a right-to-left model."""
 
+    third_has_features: ClassVar[bool] = True
+
     def scorer_word_number(self, score: float) -> str:
         """A word's score with five decimals, as Marian's decoder prints it."""
         return f"{float32(score):.5f}"

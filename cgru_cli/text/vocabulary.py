@@ -30,7 +30,8 @@ class Vocabulary:
     without an entry; only a SentencePiece model defines its own. The unknown word (UNK) is the one
     of `<UNK>`, `<unk>`, `UNK` with the smallest id up to 3, otherwise id 1. If the corpus contained
     the literal word `eos` or `UNK`, the file may give it a large id: then it is an ordinary word,
-    and ids 0 and 1 keep their meaning.
+    and ids 0 and 1 keep their meaning. As in Marian, whose vocabularies are text or YAML, UNK is
+    `<unk>` in these, whatever its id; in YAML only if id 1 is used, by another word than `UNK`.
 
     No input word becomes EOS: a literal `eos` or `</s>` that the file maps to EOS is encoded as
     UNK. (In this case, Nematus feeds EOS in the middle of the sentence.)
@@ -59,11 +60,8 @@ class Vocabulary:
         by_id = _words_by_id(ids, self.path)
         if processor is None:
             _check_lines(ids, self.path)
-            # Id 0 is EOS; if the file gives it to UNK, UNK becomes 1.
-            unknown = (ids.get(name, EOS_ID) for name in UNK_NAMES)
-            small = (i for i in unknown if EOS_ID < i <= _LARGEST_SPECIAL_ID)
-            self.eos_id, self.unk_id = EOS_ID, min(small, default=1)
-            _check_eos(ids, by_id, self.path)
+            self.eos_id, self.unk_id = EOS_ID, _unknown(ids, by_id, format)
+            _check_eos(ids, by_id, self.path, format)
         else:  # a newline in a piece would end a line of the output
             by_id = {i: word.replace("\n", " ") for i, word in by_id.items()}
             self.eos_id, self.unk_id = processor.eos_id(), processor.unk_id()
@@ -182,14 +180,26 @@ def _check_lines(ids: Mapping[str, int], path: str) -> None:
         )
 
 
-def _check_eos(ids: Mapping[str, int], by_id: Mapping[int, str], path: str) -> None:
-    first = by_id.get(EOS_ID)
-    if first is None or first in EOS_NAMES:
-        return
-    elsewhere = ids.get("</s>")
-    if elsewhere is not None:
+def _unknown(ids: Mapping[str, int], by_id: Mapping[int, str], format: Format) -> int:
+    """The id of the unknown word (Marian's rule: marian-dev, src/data/default_vocab.cpp)."""
+    by_name = format == "text" or (format == "yaml" and by_id.get(1, "UNK") != "UNK")
+    if by_name and ids.get(UNK_NAMES[0], EOS_ID) != EOS_ID:
+        return ids[UNK_NAMES[0]]
+    # Id 0 is EOS; if the file gives it to UNK, UNK becomes 1.
+    unknown = (ids.get(name, EOS_ID) for name in UNK_NAMES)
+    return min((i for i in unknown if EOS_ID < i <= _LARGEST_SPECIAL_ID), default=1)
+
+
+def _check_eos(ids: Mapping[str, int], by_id: Mapping[int, str], path: str, format: Format) -> None:
+    """Raises CgruError if EOS is `</s>` with another id than 0; Marian's rule as in `_unknown`."""
+    first, elsewhere = by_id.get(EOS_ID, "eos"), ids.get(EOS_NAMES[0], EOS_ID)
+    is_name = first in EOS_NAMES
+    small = format == "json" and elsewhere <= _LARGEST_SPECIAL_ID
+    decides = not is_name or (first != "eos" and (format == "yaml" or small))
+    if elsewhere != EOS_ID and (decides or format == "text"):
         raise CgruError(f"{path}: '</s>' has id {elsewhere}; the end of sentence must have id 0")
-    warn(f"{path}: id 0 is {shown(first)}; it counts as the end of sentence")
+    if not is_name:
+        warn(f"{path}: id 0 is {shown(first)}; it counts as the end of sentence")
 
 
 def shown(word: str) -> str:

@@ -45,6 +45,18 @@ def test_an_amun_configuration(configured, tmp_path):
     assert options.bpe == str(tmp_path / "codes") and options.join_bpe
 
 
+@pytest.mark.parametrize(("text", "joined"), [("true", True), ("false", False)])
+def test_an_early_configuration_of_amun(configured, tmp_path, text, joined):
+    """It joins sub-words without naming codes, and has keys that were renamed later."""
+    options = configured(
+        "scorers: {F0: {path: a.npz, type: Nematus}}\nweights: {F0: 1.0}\nnormalize: yes\n"
+        f"source-vocab: [[v.en.json]]\ntarget-vocab: v.de.json\ndebpe: {text}\n"
+        "threads-per-device: 1\nrelative-paths: yes\n"
+    )
+    assert options.join_bpe is joined and options.bpe is None
+    assert options.vocabularies[0] == str(tmp_path / "v.en.json")
+
+
 @pytest.mark.parametrize("value", ["0", "'no'", '"off"', "false", "No"])
 def test_a_switch_of_amun_that_is_off(configured, value):
     text = f"scorers: {{F0: {{path: a.npz}}}}\nn-best: {value}\nnormalize: {value}\n"

@@ -331,9 +331,35 @@ def test_legacy_configurations(name):
     assert settings.program == ("nematus-tf" if tf else "nematus")
 
 
+def test_only_a_pickle_without_keys_of_nematus_is_of_dl4mt():
+    """DL4MT wrote no JSON; its dropout is scaled by half (Nematus' compat.py fills in zeros)."""
+    old = {"dim_word": 4, "dim": 6, "use_dropout": True}
+    for pickled, more, program, scaled in (
+        (True, {}, "dl4mt", 0.5),
+        (True, {"dropout_embedding": 0.0}, "nematus", 0.0),
+        (False, {}, "nematus", 0.0),
+    ):
+        settings = from_nematus({**old, **more}, "x", pickled=pickled)
+        assert settings.program == program
+        assert settings.structure["old_dropout"].readout == scaled
+
+
+def test_cells_of_levels_that_a_model_lacks_do_not_matter():
+    for depth, unsupported in ((1, []), (2, ["decoder_deep 'gru_cond'"])):
+        values = {"dim": 6, "decoder_deep": "gru_cond", "dec_depth": depth}
+        assert from_nematus(values, "x").unsupported == unsupported
+
+
+def test_a_decoder_yml_says_nothing_about_cells():
+    assert (
+        not {"encoder_unit", "decoder_unit"} & from_marian({"beam-size": 2}, "x").structure.keys()
+    )
+
+
 def test_legacy_options_pickle():
     file = need(SHARED / "legacy/dl4mt-pickles/zhouh.model_hal.npz.pkl")
-    settings = from_nematus(pickles.load(file, "model options"), str(file))
+    settings = from_nematus(pickles.load(file, "model options"), str(file), pickled=True)
+    assert settings.program == "dl4mt"
     assert settings.structure["state"] == 1000 and settings.structure["target_embedding"] == 600
     assert not settings.unsupported and "old_dropout" not in settings.structure
 

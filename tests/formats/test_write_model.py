@@ -339,6 +339,13 @@ def test_nothing_is_overwritten_without_force(tmp_path):
         with pytest.raises(CgruError, match="exists; --force"):
             write_model.write(other, path, to)
     assert path.read_bytes() == before
+    for end in (".data-00000-of-00001", ".meta"):
+        left = tmp_path / f"checkpoint{end}"
+        left.write_text("precious")
+        with pytest.raises(CgruError, match=f"checkpoint{end}: exists; --force"):
+            write_model.write(model, tmp_path / "checkpoint", "nematus-tf")
+        assert left.read_text() == "precious"
+        left.unlink()
     vocabulary = Vocabulary({"eos": 0, "UNK": 1}, tmp_path / "v.json")
     (tmp_path / "v.json").write_text('{"eos": 0, "UNK": 1}')
     (tmp_path / "out").mkdir()

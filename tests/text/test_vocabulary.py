@@ -35,6 +35,46 @@ def test_first_id_is_eos_whatever_its_name(capsys):
     assert vocabulary.encode(["a", "c"]) == [1, 2]
 
 
+@pytest.mark.parametrize(
+    ("format", "ids", "unknown"),
+    [
+        ("text", {"</s>": 0, "a": 1, "<unk>": 9}, 9),
+        ("text", {"</s>": 0, "a": 1, "UNK": 2}, 2),
+        ("yaml", {"</s>": 0, "a": 1, "<unk>": 9}, 9),
+        ("yaml", {"</s>": 0, "UNK": 1, "<unk>": 9}, 1),
+        ("yaml", {"</s>": 0, "a": 2, "<unk>": 9}, 1),
+        ("json", {"eos": 0, "UNK": 1, "<unk>": 9}, 1),
+        ("pickle", {"eos": 0, "a": 1, "<unk>": 9}, 1),
+    ],
+)
+def test_the_unknown_word_of_each_format(format, ids, unknown):
+    """Marian-dev, src/data/default_vocab.cpp, for text and YAML."""
+    assert Vocabulary(ids, format=format).unk_id == unknown
+
+
+@pytest.mark.parametrize(
+    ("format", "ids", "refused"),
+    [
+        ("text", {"<s>": 0, "</s>": 1}, True),
+        ("text", {"eos": 0, "</s>": 7}, True),
+        ("yaml", {"<s>": 0, "</s>": 1}, True),
+        ("yaml", {"eos": 0, "</s>": 7}, False),
+        ("yaml", {"a": 1, "</s>": 7}, False),
+        ("json", {"<s>": 0, "</s>": 1}, True),
+        ("json", {"eos": 0, "</s>": 2}, False),
+        ("json", {"<s>": 0, "</s>": 7}, False),
+        ("pickle", {"<s>": 0, "</s>": 1}, False),
+        ("pickle", {"a": 0, "</s>": 1}, True),
+    ],
+)
+def test_another_end_of_sentence_is_refused(format, ids, refused):
+    if not refused:
+        assert Vocabulary(ids, format=format).eos_id == 0
+        return
+    with pytest.raises(CgruError, match=r"'</s>' has id \d; the end of sentence must have id 0"):
+        Vocabulary(ids, format=format)
+
+
 def test_limits():
     ids = old_style("a", "b", "c")
     vocabulary = Vocabulary(ids, limit=4)

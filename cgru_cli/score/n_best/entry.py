@@ -41,8 +41,10 @@ class Entry(NamedTuple):
         return len(tokens(self.text)) + 1
 
     def with_total(self, total: float) -> str:
-        """The line, with another total after its features and its newline."""
-        rest = self.fields[self.place + 2 :]
+        """The line with its newline, and another total after its features."""
+        rest = self.fields[self.place + 1 :]
+        if rest and _is_number(rest[0].strip(" ")):  # the former total
+            rest = rest[1:]
         fields = [*self.fields[: self.place + 1], f"{total:g}", *rest]
         return SEPARATOR.join(field.strip(" ") for field in fields) + "\n"
 
@@ -62,16 +64,16 @@ def parse(line: str) -> Entry:
     """Parse a line of a list. Raises CgruError for other lines, and features without numbers."""
     sentence, fields = split(line)
     words = [tokens(field) for field in fields]
-    place = _place(words)
+    place = place_of(fields)
     features = _features(words[place]) if place < len(fields) else {}
     scored = next((one[1:] for one in words[2:] if one and one[0] == _WORDS), [])
     return Entry(sentence, fields[1].strip(" "), features, fields, place, len(scored) or None)
 
 
-def _place(fields: list[list[str]]) -> int:
+def place_of(fields: list[str]) -> int:
     """The place of the features: the first field with names, else the first with only numbers."""
     numbers = len(fields)
-    for place, words in list(enumerate(fields))[2:]:
+    for place, words in list(enumerate(map(tokens, fields)))[2:]:
         if any(word.endswith("=") for word in words) and words[0] != _WORDS:
             return place
         if numbers == len(fields) and words and all(map(_is_number, words)):

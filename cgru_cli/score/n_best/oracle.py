@@ -23,7 +23,7 @@ class MostSimilar(Reranker):
         super().__init__(sentences, FeatureWeights(), join=join)
         self._metric = metric_of(str(options.oracle), options, force=True, sentences=True)
         self._references = read_references(options.reference)
-        self._sentence = 0
+        self._sentence, sentences.needs_features = 0, False
         sentences.limit = len(self._references[0])
 
     def close(self, sentences: int | None) -> Iterator[str]:

@@ -41,6 +41,9 @@ class Sentences:
         self.name = name
         self.features: tuple[str, ...] = ()
         self.limit: int | None = None  # the number of sentences, if known
+        self.needs_features = self.checks_gaps = (
+            True  # gaps: damage, unless a source bounds numbers
+        )
         self._alpha, self._lengths, self._in_words = alpha, lengths, in_words
         self._lines = self._sentence = 0
         self._entries: list[Entry] = []
@@ -84,11 +87,13 @@ class Sentences:
             raise CgruError(f"{found} after sentence {self._sentence}")
         if self.limit is not None and entry.sentence >= self.limit:
             raise CgruError(f"{found}, but the references have {self.limit} lines")
-        if entry.sentence - self._sentence > GAP:
+        if self.checks_gaps and self.limit is None and entry.sentence - self._sentence > GAP:
             raise CgruError(
                 f"{found} after sentence {self._sentence}: more than {GAP:,} sentences without "
                 "hypotheses; the list is truncated or the number is damaged"
             )
+        if not self.needs_features:
+            return
         if not entry.features:
             raise CgruError("no features to rank by; name a model with -m to add one")
         self.features = self.features or tuple(entry.features)
@@ -111,6 +116,7 @@ def ranker_of(plan: ScorePlan, lengths: dict[int, int] | None) -> Reranker | Tun
     name = "standard input" if options.n_best == "-" else str(options.n_best)
     in_words = options.in_words or options.join_bpe
     sentences = Sentences(name, plan.alpha, lengths, in_words=in_words)
+    sentences.checks_gaps = not options.source
     join = join_bpe if options.join_bpe else str
     if weights is None:
         from .oracle import MostSimilar  # needs sacreBLEU

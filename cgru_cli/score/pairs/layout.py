@@ -13,6 +13,7 @@ from ...errors import UsageError
 from ...output.hypothesis import Hypothesis
 from ...output.layout import Layout
 from ...output.numbers import c_float
+from ..n_best.entry import SEPARATOR, place_of, split
 
 
 @dataclass(frozen=True)
@@ -58,21 +59,24 @@ class ScoreLayout:
     def entry(self, entry: str, scored: Sequence[Hypothesis]) -> str:
         """A line of an n-best list with the scores added.
 
-        Nematus appends the scores to the line. Marian adds features, with the alignment and word
-        scores before them; a line without features gets a new field.
+        Nematus appends the scores to the line. Marian adds features to the third field, with the
+        alignment and word scores before it; otherwise they are added to the field of features, also
+        after the alignment and word scores of the list. A line without features gets a new field.
+        Raises CgruError for a line of another format.
         """
         if self.layout.appends_scores:
             entry = entry.strip()
             return f"{entry} {' '.join(self.number(one.total) for one in scored)}\n"
-        number, text, *rest = entry.split("|||")
-        features = f"{rest[0].rstrip(' ')} " if rest else " "
-        for i, hypothesis in enumerate(scored):
-            name = self.feature if len(scored) == 1 else f"{self.feature}{i}"
-            features += f"{name}= {c_float(self.layout.signed(hypothesis.total))} "
-        fields = self._fields(self.layout.as_read(scored[0])).removeprefix(" ||| ")
-        inside = [f" {field} " for field in fields.split(" ||| ") if field]
-        text = text if rest else f" {text.strip(' ')} "
-        return "|||".join([number, text, *inside, features, *rest[1:]]) + "\n"
+        separator = SEPARATOR if SEPARATOR in entry else SEPARATOR.strip()
+        _, fields = split(entry)
+        place = min(2, len(fields)) if self.layout.third_has_features else place_of(fields)
+        named = self.feature if len(scored) == 1 else f"{self.feature}{{}}"
+        signed = [c_float(self.layout.signed(one.total)) for one in scored]
+        added = [f"{named.format(i)}= {score}" for i, score in enumerate(signed)]
+        features = " ".join([*(one.strip(" ") for one in fields[place : place + 1]), *added])
+        more = self._fields(self.layout.as_read(scored[0])).split(SEPARATOR)[1:]
+        line = [*fields[:place], *more, features, *fields[place + 1 :]]
+        return separator.join(line) + (" \n" if place + 1 >= len(fields) else "\n")  # as Marian
 
     def _fields(self, hypothesis: Hypothesis) -> str:
         """` ||| ALIGNMENT ||| WordScores= ..`, as far as the line includes them."""

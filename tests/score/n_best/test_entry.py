@@ -49,6 +49,7 @@ def test_features_of_each_program_are_parsed(line, features):
         ("7 ||| a b ||| F0= -1  ||| -3", "7 ||| a b ||| F0= -1 ||| 0.25"),
         ("7 ||| a ||| 0-0 ||| F0= -1 ||| -3 ||| x", "7 ||| a ||| 0-0 ||| F0= -1 ||| 0.25 ||| x"),
         ("7 ||| a b  ||| 11.3 4", "7 ||| a b ||| 11.3 4 ||| 0.25"),
+        ("7 ||| a ||| 0.5 ||| 0.9 0.8", "7 ||| a ||| 0.5 ||| 0.25 ||| 0.9 0.8"),
     ],
 )
 def test_new_total_follows_the_features(line, expected):

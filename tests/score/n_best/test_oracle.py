@@ -47,6 +47,13 @@ def test_sentences_at_the_end_may_have_no_hypotheses(score, files):
     assert text.endswith("\n\n\n\n") and text.count("\n") == 7
 
 
+def test_features_do_not_matter(score, files):
+    (files / "plain").write_text("0 ||| a c\n0 ||| a b ||| F0= -1\n")
+    (files / "first").write_text("a b\n")
+    given = ("--n-best", files / "plain", "--oracle", "chrf", "-r", files / "first")
+    assert score(*given)[:2] == (0, "a b\n")
+
+
 def test_what_does_not_fit_is_refused(score, files):
     given = ("--n-best", files / "list", "--oracle", "chrf")
     one_line(score(*given), 2, "--reference")

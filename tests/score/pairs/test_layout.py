@@ -98,10 +98,21 @@ def test_right_to_left_output_is_printed_in_reading_order():
         ("0 ||| A B ||| -9", "0 ||| A B ||| -9 Score= -2.5 "),
         ("0 ||| A B", "0 ||| A B ||| Score= -2.5 "),
         ("0 ||| ", "0 |||  ||| Score= -2.5 "),
+        ("0 ||| A|||B ||| F0= -1 ||| -9", "0 ||| A|||B ||| F0= -1 Score= -2.5 ||| -9"),
+        (
+            "0 ||| A ||| 0-0 1-1 ||| WordScores= -1 -2 ||| F0= -1 ||| -9",
+            "0 ||| A ||| 0-0 1-1 ||| WordScores= -1 -2 ||| F0= -1 Score= -2.5 ||| -9",
+        ),
     ],
 )
 def test_a_list_gets_a_feature(entry, expected):
     assert layout().entry(entry, [hypothesis()]) == f"{expected}\n"
+
+
+def test_marian_adds_to_the_third_field():
+    """Whatever it has (marian-dev, src/rescorer/score_collector.cpp)."""
+    entry = layout("marian").entry("0 ||| A ||| WordScores= -1 ||| F0= -1 ||| -9", [hypothesis()])
+    assert entry == "0 ||| A ||| WordScores= -1 Score= -2.5 ||| F0= -1 ||| -9\n"
 
 
 def test_a_list_gets_a_feature_of_each_model():
