@@ -26,7 +26,7 @@ from ..system.process_pool import ProcessPool, processors
 from ..system.structured_files import write_json
 from ..system.terminal import tell
 from ..text import pipeline
-from ..text.copying import Copying
+from ..text.copying import PLACEHOLDERS, Copying
 from ..text.moses import CaseModel
 from ..text.pipeline import SIDES, Preprocessing
 from ..text.subwords import learn_codes, learn_pieces, read_codes
@@ -257,10 +257,14 @@ class _Job:
                     file.write(text)
                     for name, words in zip(columns, counted, strict=True):
                         counts[name].add(words)
-        most = max(0, self.options.vocabulary_size - len(_SPECIAL))  # 0: all
+        # words that the vocabularies have even if the training text lacks them
+        always = [*_SPECIAL, *(PLACEHOLDERS if self.settings.copy else ())]
+        always += [f"<0x{byte:02X}>" for byte in range(256)] if self.options.byte_fallback else []
+        size = self.options.vocabulary_size  # 0: all words
+        most = max(1, size - len(always)) if size else 0
         for i, name in enumerate(names):
             if in_json:
-                listed = [*_SPECIAL, *counts[name].most_common(most, without=_SPECIAL)]
+                listed = [*always, *counts[name].most_common(most, without=always)]
                 ids = {word: number for number, word in enumerate(listed)}
                 write_vocabulary(Vocabulary(ids, name), self.place.out / name)
             else:

@@ -120,6 +120,11 @@ def filled(text: str, copied: Sequence[str]) -> str:
     return _PLACEHOLDER.sub(span, text)
 
 
+def has_placeholders(text: str) -> bool:
+    """Whether the spans of a text are replaced already."""
+    return _PLACEHOLDER.search(text) is not None
+
+
 def known_placeholders(*vocabularies: Vocabulary) -> int:
     """The number of placeholders, counted from the first, that all vocabularies have."""
     missing = (

@@ -266,6 +266,20 @@ def test_spans_to_copy_become_placeholders(job, text):
     assert vocabulary.detokenize(pieces) == "a 象 ⟦2⟧ é"
 
 
+def test_json_vocabularies_have_all_bytes_and_placeholders(job):
+    folder = job(
+        copy=("number",),
+        byte_fallback=True,
+        subword_vocabulary=360,
+        vocabulary_format="json",
+        vocabulary_size=400,
+    )
+    for name in ("vocab.src.json", "vocab.trg.json"):
+        vocabulary = read_vocabulary(folder / name)
+        assert "⟦10⟧" in vocabulary and "<0x00>" in vocabulary and "<0xFF>" in vocabulary
+        assert (vocabulary.eos_id, vocabulary.unk_id) == (0, 1) and 280 < len(vocabulary) <= 400
+
+
 def test_sample_depends_on_the_seed(job, tmp_path):
     folders = [
         job(tmp_path / f"{seed}{n}", sample=40, seed=seed, subwords="subword-nmt")
@@ -517,7 +531,7 @@ def test_full_disk_leaves_finished_steps(job, tmp_path, monkeypatch):
         ({"normalize_punctuation": True, "source_lang": "en"}, "needs --target-lang"),
         ({"codes": ("c",), "subwords": "bpe"}, "exclude --subwords bpe"),
         ({"codes": ("a", "b", "c")}, "one file for both sides"),
-        ({"codes": ("a",), "separate": True}, "with one file are joint"),
+        ({"codes": ("a",), "separate": True}, "one file of --codes serves both sides"),
         ({"subwords": "none", "separate": True}, "has none"),
         ({"subwords": "none", "character_coverage": 0.9}, "needs SentencePiece"),
         ({"subwords": "none", "vocabulary_format": "spm"}, "needs --subwords"),

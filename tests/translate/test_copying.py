@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from commands import write_model
 
-from cgru_cli import Translator
+from cgru_cli import PairScorer, Translator
 from cgru_cli.errors import UsageError
 from cgru_cli.parameters.structure import Type
 from cgru_cli.text.copying import PLACEHOLDERS
@@ -87,19 +87,37 @@ def test_nothing_is_copied_without_patterns(translator):
         assert "12" not in one.text and not {*PLACEHOLDERS} & {*one.tokens}
 
 
-def test_samples_are_drawn_without_constraints(tmp_path):
+@pytest.fixture
+def copying_model(tmp_path):
+    """A model whose preprocess.json says that numbers are copied."""
     path = write_model(tmp_path, source=SOURCE, target=TARGET)
     settings = dataclasses.asdict(PipelineSettings(copy=("number",), subwords="none"))
     written = {"format": "cgru-preprocess", "version": 1, "settings": settings}
     written |= {"case_models": [], "subword_models": []}
     Path(f"{path}.preprocess.json").write_text(json.dumps(written))
+    return path
+
+
+def test_scores_are_those_of_translations(copying_model):
+    """Also of text that has placeholders already, like training text."""
+    source = "a 12 b 3"
+    scorer = PairScorer(copying_model)
+    for one in Translator(copying_model, translation_maxlen=8).translate(source, n_best=3):
+        assert "12" in one.text
+        scored = scorer.score([(source, one.text), ("a ⟦1⟧ b ⟦2⟧", " ".join(one.tokens))])
+        count = len(one.tokens)
+        for pair in scored:
+            assert pair.word_scores[:count] == pytest.approx(one.word_scores[:count], abs=1e-5)
+
+
+def test_samples_are_drawn_without_constraints(copying_model):
     for kind in ({"output_sampling": "full", "beam_size": 4}, {"mbr": 4}):
-        samplers = [Translator(path, **kind, seed=seed) for seed in range(4)]
+        samplers = [Translator(copying_model, **kind, seed=seed) for seed in range(4)]
         drawn = {one.translate("a 12 b", n_best=4)[0].text for one in samplers}
         assert len(drawn) > 1
         with pytest.raises(UsageError, match="copy: samples cannot be made"):
-            Translator(path, **kind, copy=["number"])
-        Translator(path, **kind, copy=["none"])
+            Translator(copying_model, **kind, copy=["number"])
+        Translator(copying_model, **kind, copy=["none"])
 
 
 def test_models_without_source_text_are_refused(tmp_path):

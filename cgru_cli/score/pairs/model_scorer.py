@@ -10,6 +10,7 @@ import numpy as np
 from ... import errors
 from ...errors import CgruError
 from ...formats.loaded_model import LoadedModel, Reading
+from ...text.copying import has_placeholders, known_placeholders
 from ...text.labels import check_tags
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class ModelScorer:
 
         self.loaded, self._reading = loaded, reading
         self.source = loaded.source_lines(reading)
+        self._copying = reading.preprocessing.copying if reading.preprocessing else None
+        self._placeholders = known_placeholders(loaded.target, *loaded.sources[:1])
         self.max_tokens = max_tokens_of(workspace, loaded.model.structure)
         computed = computed or take_over(loaded.model, precision, threads)
         self._scorer = scorer(computed, with_alignment=with_alignment)
@@ -55,6 +58,9 @@ class ModelScorer:
 
         Raises CgruError for a translation that is too long, unless long translations are cut.
         """
+        if self._copying and not has_placeholders(source):  # as training text has them
+            source, copied, _ = self._copying.replaced(source, self._placeholders)
+            target = self._copying.named(target, copied)
         source_words = self.source.words(source, number)
         words = self.loaded.target_words(target, number, self._reading)
         if self._reading.crops_targets:
