@@ -124,7 +124,8 @@ class PrepOptions(ConfiguredOptions):
 
     apply: str | None = FILTER(f"""
         --apply DIR: prepare lines from standard input like the text of this folder (made by cgru
-        prep), or as a preprocess.json specifies; excludes --undo, {_FOLDER}""")
+        prep), or as a preprocess.json specifies, without placeholders; excludes --undo,
+        {_FOLDER}""")
     undo: str | None = FILTER(f"""
         --undo DIR: turn lines that --apply prepared back into plain text; excludes {_FOLDER}""")
     side: str | None = FILTER.choice("source", "target")("""

@@ -52,8 +52,8 @@ def reject_lengths(options: PrepOptions, source: int, target: int) -> str | None
         return "empty"
     if 0 < options.max_length < max(source, target):
         return "length"
-    shorter = max(1, min(source, target))
-    if options.max_ratio and max(source, target) > options.max_ratio * shorter:
+    shorter, longer = sorted((source, target))
+    if shorter and options.max_ratio and longer > options.max_ratio * shorter:
         return "ratio"
     return None
 

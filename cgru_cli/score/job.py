@@ -98,6 +98,8 @@ def _with_models(
     backward = []
     if options.dual:
         backward = [load_model(options.dual, options.vocabularies[::-1], options.runtime)]
+        if not backward[0].reads_source:
+            raise UsageError(f"--dual: {options.dual} is a language model and reads no source")
         backward_reading = plan.reading(backward)
     runtimes = {loaded.model.runtime for loaded in (*models, *backward)}
     if tensorflow_start.is_needed(runtimes, options.device):

@@ -63,7 +63,7 @@ def test_each_filter_has_its_switch(switch, source, target, found):
         ({"max_characters": 4}, "a", "abcd"),
         ({"max_length": 3}, "a b c", "d"),
         ({"max_ratio": 3.0}, "a b c", "d"),
-        ({"max_ratio": 2.0}, "a b", ""),
+        ({"max_ratio": 2.0}, "a b c d", ""),
     ],
 )
 def test_pairs_at_the_limits_stay(switch, source, target):
