@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..errors import UsageError
 from ..formats.declared import check_declared
 from ..formats.loaded_model import LoadedModel, check_attention, check_ensemble, load_model
 from ..options.score import ScoreOptions

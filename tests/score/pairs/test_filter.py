@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cgru_cli.errors import CgruError
+from cgru_cli.parameters.structure import Type
 from cgru_cli.score.pairs.filter import PairFilter, dual_cross_entropy
 from cgru_cli.score.pairs.readers import Pair
 
@@ -102,6 +103,12 @@ def test_dual_scores_match_numpy(model, backward, lines, corpus, tmp_path):
     numbers = [int(line.split("\t")[3]) for line in kept]
     assert numbers == (np.flatnonzero(expected > 0.02) + 1).tolist()
     assert 0 < len(kept) < len(PAIRS)
+
+
+def test_a_language_model_reads_no_source(model, score, corpus, tmp_path):
+    changes = {"source_vocabularies": (), "source_embeddings": (), "decoder_base_transition": 1}
+    lm = write_model(tmp_path / "lm", type=Type.LM, **changes)
+    one_line(score("-m", model, "--dual", lm, "-t", corpus), 2, "--dual", "language model")
 
 
 def test_number_of_kept_pairs_is_reported(model, score, corpus):
