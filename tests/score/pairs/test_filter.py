@@ -3,6 +3,7 @@
 import math
 import os
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import prepared
@@ -108,6 +109,7 @@ def test_dual_scores_match_numpy(model, backward, lines, corpus, tmp_path):
 def test_a_language_model_reads_no_source(model, score, corpus, tmp_path):
     changes = {"source_vocabularies": (), "source_embeddings": (), "decoder_base_transition": 1}
     lm = write_model(tmp_path / "lm", type=Type.LM, **changes)
+    Path(f"{lm}.json").write_text('{"dictionaries": ["trg.json"]}')
     one_line(score("-m", model, "--dual", lm, "-t", corpus), 2, "--dual", "language model")
 
 
