@@ -30,7 +30,7 @@ def test_versions_of_codes(line):
 
 
 def test_codes_without_any():
-    assert "no sub-words" in refused(check_codes, "#version: 0.2\n", "codes")
+    assert "no merges of sub-words" in refused(check_codes, "#version: 0.2\n", "codes")
 
 
 @pytest.mark.parametrize("point", ["0-" + "9" * 5000, "9" * 5000 + "-0", "0-" + "1" * 41])
