@@ -126,7 +126,7 @@ class OptimizationOptions(BatchOptions):
     lr_words_ref: int = RATE.whole(0, 100_000_000, default=0)("""
         --lr-words-ref N: make the learning rate of each update proportional to its target words;
         --learn-rate is the rate for N words; 0: the same rate for every update""")
-    lr_warmup: str = RATE.frequency("0", by_data="half an epoch, 50 to 500 updates, for adam")("""
+    lr_warmup: str = RATE.frequency("0", by_data="half an epoch, 50 to 300 updates, for adam")("""
         --lr-warmup N[u|e|t] (--warmup_steps): warm-up: let the learning rate grow linearly for N
         updates (u), epochs (e) or target words (t)""")
     lr_warmup_start_rate: float = WARMUP.number(0, 1000, default=0.0)("""

@@ -38,8 +38,8 @@ def chosen(pairs, words=20, *, joint=True, stated=None, **options):
     [
         (1_000, (128, 256, 0.003, "50u", 1000, 0.3, 0.3, 0.4)),
         (29_000, (256, 512, 0.003, "250u", 1000, 0.2, 0.2, 0.3)),
-        (300_000, (256, 512, 0.003, "500u", 1000, 0.1, 0.1, 0.2)),
-        (2_000_000, (512, 1024, 0.0003, "500u", 4000, 0.0, 0.0, 0.0)),
+        (300_000, (256, 512, 0.003, "300u", 1000, 0.1, 0.1, 0.2)),
+        (2_000_000, (512, 1024, 0.0003, "300u", 4000, 0.0, 0.0, 0.0)),
     ],
 )
 def test_sizes_rate_batches_and_dropout_follow_from_the_pairs(pairs, values):
@@ -96,11 +96,11 @@ def test_options_that_depend_on_each_other():
     ("options", "warmup", "often"),
     [
         ({"mini_batch": 2000}, "50u", "1e"),
-        ({"mini_batch": 4}, "500u", "7000u"),
+        ({"mini_batch": 4}, "300u", "7000u"),
         ({"optimizer_delay": 16}, "150u", "1e"),
         ({"mini_batch": 80, "optimizer_delay": 32}, "50u", "1e"),
-        ({"mini_batch_words": 500}, "500u", "1000u"),
-        ({"mini_batch_fit": True}, "500u", "1000u"),
+        ({"mini_batch_words": 500}, "300u", "1000u"),
+        ({"mini_batch_fit": True}, "300u", "1000u"),
     ],
 )
 def test_warmup_and_validation_count_the_updates_of_an_epoch(options, warmup, often):
