@@ -36,7 +36,7 @@ def main() -> int:
     axes.set_ylabel("chrF of 500 validation sentences")
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
-    axes.legend()
+    figure.legend(loc="outside upper center", ncols=2)
     figure.savefig(picture, metadata={"Date": None})
     return 0
 
