@@ -56,7 +56,6 @@ def settle(o: Fields) -> None:
         o.values["maxi_batch"] = str(max(1, math.ceil(sentences / max(o.number("mini_batch"), 1))))
     no_debpe, debpe = o.take("no_debpe"), o.take("debpe")
     if debpe is not None:  # early versions join sub-words without codes too
-        no_debpe = not debpe
         o.values["join_bpe"] = debpe
     if codes := o.take("bpe_codes"):  # of the source, then of the output
         o.values["bpe"] = codes[0]

@@ -50,8 +50,8 @@ class RequestReader:
         avoid = plan.options.avoid
         phrases = read_phrases(avoid) if avoid else []
         self._avoided = self._phrases.avoided_of_file(phrases, avoid or "")
-        has_spans = plan.copying.spans if plan.copying and plan.placeholders else bool
-        self._avoided_spans = [one for one in phrases if has_spans(one)]
+        copying = plan.copying if plan.placeholders else None
+        self._avoided_spans = [one for one in phrases if copying and copying.spans(one)]
         self._avoiding = lru_cache(self._avoiding_also)
         self._placeholders = target.target.encode(PLACEHOLDERS[: plan.placeholders])
 

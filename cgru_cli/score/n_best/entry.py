@@ -64,16 +64,19 @@ def parse(line: str) -> Entry:
     """Parse a line of a list. Raises CgruError for other lines, and features without numbers."""
     sentence, fields = split(line)
     words = [tokens(field) for field in fields]
-    place = place_of(fields)
+    place = place_of(words)
     features = _features(words[place]) if place < len(fields) else {}
     scored = next((one[1:] for one in words[2:] if one and one[0] == _WORDS), [])
     return Entry(sentence, fields[1].strip(" "), features, fields, place, len(scored) or None)
 
 
-def place_of(fields: list[str]) -> int:
-    """The place of the features: the first field with names, else the first with only numbers."""
+def place_of(fields: list[list[str]]) -> int:
+    """The place of the features: the first field with names, else the first with only numbers.
+
+    fields: the words of each field.
+    """
     numbers = len(fields)
-    for place, words in list(enumerate(map(tokens, fields)))[2:]:
+    for place, words in list(enumerate(fields))[2:]:
         if any(word.endswith("=") for word in words) and words[0] != _WORDS:
             return place
         if numbers == len(fields) and words and all(map(_is_number, words)):

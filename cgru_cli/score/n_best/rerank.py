@@ -41,9 +41,8 @@ class Sentences:
         self.name = name
         self.features: tuple[str, ...] = ()
         self.limit: int | None = None  # the number of sentences, if known
-        self.needs_features = self.checks_gaps = (
-            True  # gaps: damage, unless a source bounds numbers
-        )
+        self.needs_features = True
+        self.checks_gaps = True  # unless a source text bounds the numbers of sentences
         self._alpha, self._lengths, self._in_words = alpha, lengths, in_words
         self._lines = self._sentence = 0
         self._entries: list[Entry] = []

@@ -13,6 +13,7 @@ from ...errors import UsageError
 from ...output.hypothesis import Hypothesis
 from ...output.layout import Layout
 from ...output.numbers import c_float
+from ...system.lines import tokens
 from ..n_best.entry import SEPARATOR, place_of, split
 
 
@@ -69,7 +70,9 @@ class ScoreLayout:
             return f"{entry} {' '.join(self.number(one.total) for one in scored)}\n"
         separator = SEPARATOR if SEPARATOR in entry else SEPARATOR.strip()
         _, fields = split(entry)
-        place = min(2, len(fields)) if self.layout.third_has_features else place_of(fields)
+        place = place_of([*map(tokens, fields)])
+        if self.layout.third_has_features:
+            place = min(2, len(fields))
         named = self.feature if len(scored) == 1 else f"{self.feature}{{}}"
         signed = [c_float(self.layout.signed(one.total)) for one in scored]
         added = [f"{named.format(i)}= {score}" for i, score in enumerate(signed)]
