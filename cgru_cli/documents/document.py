@@ -8,7 +8,7 @@ from typing import ClassVar
 from ..errors import CgruError
 
 _SPACES = re.compile(r"""(?P<tag><[A-Za-z/](?:[^<>"']|"[^"]*"|'[^']*')*>)|\s+""")
-_LINE_BREAK = re.compile(r"\r\n?|\n")
+LINE_BREAK = re.compile(r"\r\n?|\n")
 
 
 class Document(ABC):
@@ -55,7 +55,7 @@ class TextDocument(Document):
         """A tag in one line, or one space."""
         if not match["tag"]:
             return " "
-        line = _LINE_BREAK.sub(" ", match[0])
+        line = LINE_BREAK.sub(" ", match[0])
         if line != match[0]:
             self._tags[line] = match[0]
         return line
@@ -73,6 +73,17 @@ class TextDocument(Document):
                 parts += [self.text[place:start], self.fitted(one, segment)]
                 place = end
         return "".join([*parts, self.text[place:]]).encode()
+
+
+class PlainText(TextDocument):
+    """Plain text (.txt): each line is a segment; line ends and indentation are unchanged."""
+
+    form = None
+
+    def __init__(self, content: bytes):
+        super().__init__(content)
+        for match in re.finditer(r"[^\s\ufeff](?:[^\r\n]*[^\s])?", self.text):
+            self.add(*match.span())
 
 
 def decoded(content: bytes, encoding: str = "utf-8") -> str:

@@ -3,11 +3,10 @@
 from pathlib import PurePath
 
 from ..errors import CgruError, at, parsing
-from .document import Document
+from .document import Document, PlainText
 from .gettext import Catalogue
 from .html_page import Html
 from .markdown import Markdown
-from .plain import PlainText
 from .subtitles import Subtitles
 from .word import Word
 from .xliff import Xliff

@@ -13,7 +13,7 @@ from copy import deepcopy
 from typing import Any, NamedTuple
 
 from ..errors import CgruError
-from .document import Document, translatable
+from .document import LINE_BREAK, Document, translatable
 from .inline import escaped, tokens
 from .xml import etree, parsed, serialised
 
@@ -25,7 +25,6 @@ _STRICT = "{http://purl.oclc.org/ooxml/"  # begins the namespaces of Strict Open
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _CONTROL, _CONTENT = f"{_W}sdt", f"{_W}sdtContent"
 _AROUND = (f"{_W}hyperlink", f"{_W}ins", f"{_W}smartTag", _CONTROL)  # contain runs
-_LINE_BREAK = re.compile(r"\r\n?|\n")
 _DROPPED = (f"{_W}proofErr", f"{_W}lastRenderedPageBreak", f"{_W}softHyphen")
 
 
@@ -185,7 +184,7 @@ def _pieces(parent: Any, around: Any) -> Iterator[_Piece]:
             style = child.find(f"{_W}rPr")
             for one in child:
                 if one.tag == f"{_W}t":
-                    yield _Piece(_LINE_BREAK.sub(" ", one.text or ""), style, around)
+                    yield _Piece(LINE_BREAK.sub(" ", one.text or ""), style, around)
                 elif one.tag not in (f"{_W}rPr", *_DROPPED):
                     yield _Piece(None, style, around, [one], in_run=True)
         elif child.tag in _AROUND and around is None:

@@ -6,7 +6,6 @@ import tensorflow as tf
 
 from ..parameters.cells import encoder_cells
 from ..parameters.structure import Encoder, Structure, Type
-from .distinct_words import at_their_places, distinct
 from .layers import Layers, Transition, transit
 from .scan import scan
 from .units import UnitState, nudged, width_of_state
@@ -21,6 +20,17 @@ class Encoded(NamedTuple):
     last: tuple[tuple[UnitState, ...], ...]  # by level and reader: the state after its last word
     starts: tf.Tensor | tuple = ()  # (B,S) int32: 1 where a word begins; for taggers
     condition: Any = ()  # (B,S,F) int32: the source itself if there is no encoder
+
+
+def distinct(words: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Words (...) int32 -> the distinct words (U,), and the index of each word in them (...)."""
+    once, places = tf.unique(tf.reshape(words, [-1]))
+    return once, tf.reshape(places, tf.shape(words))
+
+
+def at_their_places(rows: tf.Tensor, places: tf.Tensor | None) -> tf.Tensor:
+    """Rows of distinct words (U,...) gathered at indices (...); all rows if places is None."""
+    return rows if places is None else tf.gather(rows, places)
 
 
 def last_annotation(annotations: Any, mask: tf.Tensor, structure: Structure) -> tf.Tensor:

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import tensorflow as tf
 
 from ..parameters.names import parameters, target_table
-from ..parameters.structure import Normalization, Structure
+from ..parameters.parameter import Parameter
+from ..parameters.structure import Dropout, Normalization, Structure
 from .normalization import NEMATUS_EPSILON, Norm
 
 
@@ -27,8 +28,8 @@ class FoldedWeights:
             square = tf.reduce_sum(tensor * tensor, axis=0, keepdims=True)
             divisor = tf.convert_to_tensor(self._arrays[scale][1])
             tensor /= tf.sqrt(square + NEMATUS_EPSILON) * divisor  # as in Nematus-Theano
-        if self.structure.old_dropout is not None:
-            tensor = tensor * self._kept(parameter)
+        if drop := self.structure.old_dropout:
+            tensor = tensor * self._kept(parameter, drop)
         return tensor
 
     def output(self) -> tf.Tensor:
@@ -40,17 +41,16 @@ class FoldedWeights:
         dropout = self.structure.old_dropout
         return tensor if dropout is None else tensor * (1 - dropout.readout)
 
-    def _kept(self, parameter) -> float:
+    def _kept(self, parameter: Parameter, drop: Dropout) -> float:
         """The dropout factor of this matrix at inference.
 
         Programs that did not scale in training multiplied inputs with dropout by 1 - p at
         inference; here the factor becomes part of the matrix.
         """
-        drop = self.structure.old_dropout
-        if drop is None or len(parameter.shape) < 2:
+        if len(parameter.shape) < 2:
             return 1.0
         embedding, hidden = 1 - drop.embedding, 1 - drop.hidden
-        if parameter.path.endswith("embedding") or "/embedding" in parameter.path:
+        if "/embedding" in parameter.path:
             return 1.0  # a lookup: matrices that read the embedding have the factor
         if parameter.path.startswith("decoder/output"):
             return 1 - drop.readout

@@ -17,8 +17,7 @@ from ..parameters.cells import base_cells
 from ..parameters.names import target_table
 from ..parameters.structure import Condition, Structure, Type
 from .attention import Place
-from .distinct_words import at_their_places, distinct
-from .encoder import Encoded, SourceEncoder
+from .encoder import Encoded, SourceEncoder, at_their_places, distinct
 from .ladder.cgru import ConditionalGRU
 from .ladder.classifier import Classifier
 from .ladder.conditioned import ConditionedLanguageModel

@@ -35,16 +35,14 @@ def scan(
     inputs: Any,
     fixed: Any = (),
     *,
-    length: tf.Tensor | None = None,
     differentiable: bool = True,
 ) -> tuple[Any, Any]:
     """Run a cell over time: outputs of all steps, each (T,...), and the last carry.
 
     carry, inputs, outputs: nests of float32 tensors, inputs (T,...); fixed: the same, without a
-    gradient. length: the number of steps, T if None; later outputs are zeros. Without
-    differentiable, the result has no gradient, and less is kept in memory.
+    gradient. Without differentiable, the result has no gradient, and less is kept in memory.
     """
-    loop = _Loop(cell, carry, inputs, fixed, length)
+    loop = _Loop(cell, carry, inputs, fixed)
     if not differentiable:
         return loop.run(recording=False)[:2]
     flat = loop.differentiated()
@@ -72,12 +70,9 @@ def scan(
 class _Loop:
     """One scan: its cell, divided into parts with a gradient and parts without."""
 
-    def __init__(
-        self, cell: ScanCell, carry: Any, inputs: Any, fixed: Any, length: tf.Tensor | None
-    ):
+    def __init__(self, cell: ScanCell, carry: Any, inputs: Any, fixed: Any):
         self.fixed = fixed
         self._take(cell, carry, inputs)
-        self.length = self.size if length is None else length
         # traced outside the loop only for the shapes; it never runs, because nothing reads it
         recorders = [_Recorder(product) for product in self.products]
         self.outputs, _ = self._step(recorders, self.tensors, carry, tf.constant(0))
@@ -143,7 +138,7 @@ class _Loop:
             return t + 1, new, written, record
 
         _, last, arrays, record = tf.while_loop(
-            lambda t, *_: t < self.length,
+            lambda t, *_: t < self.size,
             body,
             (tf.constant(0), self.carry, arrays, record),
             maximum_iterations=self.size,
@@ -166,7 +161,7 @@ class _Loop:
         transposed = [tf.linalg.matrix_transpose(product.matrix) for product in self.products]
 
         def body(i: tf.Tensor, record: list, d_carry: list, d_tensors: list, stacks: list) -> tuple:
-            t = self.length - 1 - i
+            t = self.size - 1 - i
             record, values = self.record.pop(record)
             values = self.recorded.apart(values)
             carry, sums = values[:width], values[width:]
@@ -204,7 +199,7 @@ class _Loop:
             )
 
         _, _, d_carry, d_tensors, stacks = tf.while_loop(
-            lambda i, *_: i < self.length,
+            lambda i, *_: i < self.size,
             body,
             (tf.constant(0), list(record), d_carry, zeros, stacks),
             maximum_iterations=self.size,

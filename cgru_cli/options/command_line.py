@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ..errors import UsageError
-from ..system.plain_numbers import plain_number
+from ..system.plain_numbers import is_number
 from .flags import Flag, statements
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -65,15 +65,6 @@ class Settings:
 def is_flag(word: str) -> bool:
     """Whether a word is an option rather than a value; -0.5 and - are values."""
     return word.startswith("-") and word != "-" and not is_number(word)
-
-
-def is_number(word: str) -> bool:
-    """Whether a word is a number."""
-    try:
-        plain_number(float, word)
-    except ValueError:
-        return False
-    return True
 
 
 def one_value_each(words: Sequence[str], options: type) -> list[str]:

@@ -20,7 +20,6 @@ from .hypothesis import Hypothesis
 from .numbers import C_FLOAT, c_float, float32, numpy_float32, python2_float
 
 Alignment = str | float  # hard, soft, or a threshold
-FORMATS = ("marian", "amun", "nematus", "json")  # of alignments
 
 EOS = "</s>"  # as in Nematus' JSON, whatever its name in the vocabulary
 
@@ -32,7 +31,7 @@ class Layout(ABC):
     n_best: print all hypotheses, or the first `shown`, instead of one. word_scores: print Marian's
     `WordScores=` field (log-probabilities); for Nematus, the words' probabilities. alignment: None,
     "hard", "soft", or the weight above which pairs are printed (0 to 1; 1 means "hard", as in
-    Marian). alignment_format: one of FORMATS, None for the program's own; "nematus" and "json"
+    Marian). alignment_format: None for the program's own; "nematus" and "json"
     always print every weight. right_left: whether the model writes from right to left;
     source_reversed: whether it also reads from right to left. beam_size: the length to which
     Nematus-TF pads lists. normalize: whether `total` is length-normalised: Nematus prints such

@@ -21,7 +21,7 @@ from ..formats.vocabulary_files import write_vocabulary
 from ..options.prep import PrepOptions
 from ..system.atomic_files import atomic_write
 from ..system.line_writer import LineWriter
-from ..system.lines import LineReader
+from ..system.lines import LineReader, byte_lines
 from ..system.process_pool import ProcessPool, processors
 from ..system.structured_files import write_json
 from ..system.terminal import tell
@@ -34,7 +34,7 @@ from ..text.vocabulary import Vocabulary
 from . import chunk_work
 from .clean import clean
 from .folder import Folder, writes
-from .raw_text import chunks, count_lines, numbered, read_lines
+from .raw_text import chunks, numbered, read_lines
 from .request import Request, request
 from .word_counts import WordCounts
 
@@ -97,7 +97,7 @@ def _filter(options: PrepOptions) -> None:
 
 
 def _line_counts(wanted: Request) -> dict[str, int]:
-    counts = {entry["path"]: count_lines(entry["path"]) for entry in wanted.inputs}
+    counts = {entry["path"]: sum(1 for _ in byte_lines(entry["path"])) for entry in wanted.inputs}
     sources, targets = wanted.options.source, wanted.options.target
     pairs = [*zip(sources, targets, strict=True), *((s, t) for _, s, t in wanted.sets)]
     for source, target in pairs:

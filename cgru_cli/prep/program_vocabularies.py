@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -23,7 +22,7 @@ from ..options.flags import statements
 from ..options.prep import PrepOptions
 from ..system.atomic_files import atomic_write
 from ..system.line_writer import LineWriter
-from ..system.lines import lines_of
+from ..system.lines import lines_of, standard_input
 from ..system.terminal import tell
 
 # The options that have an effect with --vocabulary-only.
@@ -95,10 +94,8 @@ def dictionary(lines: Iterable[list[bytes]], specials: tuple[bytes, ...]) -> dic
 
 
 def _standard_input() -> Iterator[bytes]:
-    if sys.stdin is None:
-        raise CgruError("standard input is closed; name a file")
     with reading("standard input"):
-        yield from lines_of(sys.stdin.buffer, "standard input")
+        yield from lines_of(standard_input(), "standard input")
 
 
 def _lines(path: str) -> Iterator[bytes]:

@@ -45,11 +45,6 @@ def read_lines(path: str | os.PathLike[str]) -> Iterator[bytes]:
         yield line if number else line.removeprefix(BOM)
 
 
-def count_lines(path: str | os.PathLike[str]) -> int:
-    """The number of lines; the last line may lack its newline."""
-    return sum(1 for _ in read_lines(path))
-
-
 def chunks(items: Iterable[Item], size: Callable[[Any], int] = len) -> Iterator[list[Item]]:
     """Lines (or pairs) in lists of up to 2,000 lines and about 1 MiB, or of a longer line."""
     chunk: list[Item] = []

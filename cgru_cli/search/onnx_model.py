@@ -163,11 +163,6 @@ class OnnxScorer:
         return Scores(np.stack(log_probs, axis=1) * target_mask, alignment)
 
 
-def _known(size: int | str | None) -> int | None:
-    """The size of an axis, if the graph states it."""
-    return size if isinstance(size, int) else None
-
-
 def _joined(x: np.ndarray, y: np.ndarray, has_source: bool) -> np.ndarray:
     if has_source:
         longest = max(x.shape[1], y.shape[1])

@@ -100,7 +100,7 @@ class Engine:
             for kind in (ticket.kind, ticket.kind._replace(alone=True)):
                 self._queue.drop(kind, ticket.client, ticket)
 
-    # --- `Lines`, for searches and scorings -----------------------------------------------------
+    # --- the queue, for searches and scorings ----------------------------------------------------
 
     def waiting(self, kind: Kind) -> tuple[int, bool]:
         """The number of lines of a kind in the queue, and whether they have waited long enough."""

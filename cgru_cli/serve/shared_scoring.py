@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, cast
 
 from ..errors import CgruError
 from .metrics import Metrics
-from .work import FIXED_WORK, MOST_CHARACTERS, MOST_WORK, Job, Kind, Lines, Outcome, Pair
+from .work import FIXED_WORK, MOST_CHARACTERS, MOST_WORK, Job, Kind, Outcome, Pair
 
 if TYPE_CHECKING:
     from ..score.pairs.model_scorer import Line
+    from .engine import Engine
 
 
 class SharedScoring:
     """Scores mini-batches of one kind, each taken from the queue once the previous is done."""
 
-    def __init__(self, kind: Kind, lines: Lines, metrics: Metrics):
+    def __init__(self, kind: Kind, lines: Engine, metrics: Metrics):
         """kind: a kind without settings."""
         self._kind, self._lines, self._metrics = kind, lines, metrics
         self._scorer = kind.model.scorer

@@ -11,10 +11,11 @@ from ..translate.requests import Request
 from .metrics import Metrics
 from .problems import Refusal
 from .served_model import ServedModel
-from .work import FIXED_WORK, MOST_CHARACTERS, MOST_WORK, Job, Kind, Line, Lines, work_of_row
+from .work import FIXED_WORK, MOST_CHARACTERS, MOST_WORK, Job, Kind, Line, work_of_row
 
 if TYPE_CHECKING:
     from ..search.settings import SearchSettings
+    from .engine import Engine
 
 LASTS = 4096  # lines of a search before a new one starts, because bookkeeping grows with each line
 LASTS_IN_A_CROWD = 256  # lines of a search while other kinds wait for it to end
@@ -41,7 +42,7 @@ class _Begun(NamedTuple):
 class SharedSearch:
     """Searches lines of one kind, and takes more from the queue while it runs."""
 
-    def __init__(self, kind: Kind, lines: Lines, metrics: Metrics):
+    def __init__(self, kind: Kind, lines: Engine, metrics: Metrics):
         """kind: a kind with settings."""
         from ..search.beam import BeamSearch
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import CgruError
 from ..score.pairs.ensemble_scorer import ScoredPair
@@ -152,16 +152,3 @@ class Job:
         """Deliver the outcome, unless the request was cancelled."""
         if not self.ticket.cancelled:
             self.ticket.deliver(self.number, outcome)
-
-
-class Lines(Protocol):
-    """The engine's queue, from which a search or a scoring gets its lines."""
-
-    def waiting(self, kind: Kind) -> tuple[int, bool]:
-        """The number of lines of a kind, and whether they have waited long enough."""
-
-    def take(self, kind: Kind) -> Job | None:
-        """Remove and return the next line of a kind, None if there is none."""
-
-    def crowded(self, kind: Kind) -> bool:
-        """Whether another kind cannot start until a running kind like this one ends."""

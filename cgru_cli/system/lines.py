@@ -73,6 +73,13 @@ def _is_regular(source: Source) -> bool:
     return status is not None and stat.S_ISREG(status.st_mode)
 
 
+def standard_input() -> BinaryIO:
+    """Standard input in bytes. Raises CgruError if it is closed."""
+    if sys.stdin is None:
+        raise CgruError("standard input is closed; name a file")
+    return sys.stdin.buffer
+
+
 def _check_readable(source: Source) -> None:
     """Raise CgruError for an input that cannot be opened later; does not block on a FIFO."""
     path = path_of(source)

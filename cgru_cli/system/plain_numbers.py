@@ -16,3 +16,12 @@ def plain_number(kind: Callable[[str], Number], text: str | bytes) -> Number:
     if not plain.isascii() or "_" in plain or plain != plain.strip():
         raise ValueError(f"{plain!r} is not a number")
     return kind(plain)
+
+
+def is_number(word: str) -> bool:
+    """Whether a word is a number."""
+    try:
+        plain_number(float, word)
+    except ValueError:
+        return False
+    return True

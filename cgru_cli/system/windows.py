@@ -10,13 +10,15 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def windows(reader: LineReader, mini_batch: int, maxi_batch: int) -> Iterator[list[str]]:
+def windows(
+    reader: LineReader, mini_batch: int, maxi_batch: int, *, growing: bool = True
+) -> Iterator[list[str]]:
     """All lines in windows of up to mini_batch * maxi_batch lines.
 
-    The first window has one line, and each later window sixteen times as many as the previous, so
-    that the first translation comes early and few batches are small.
+    growing: the first window has one line, and each later window sixteen times as many as the
+    previous, so that the first translation comes early and few batches are small.
     """
-    rows = sizes(mini_batch * maxi_batch)
+    rows = sizes(mini_batch * maxi_batch, growing=growing)
     while lines := reader.window(next(rows)):
         yield lines
 

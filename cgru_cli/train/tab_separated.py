@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-import sys
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,11 +17,10 @@ from pathlib import Path
 from ..corpus.parallel_files import TsvColumn
 from ..errors import CgruError, UsageError, reading, writing
 from ..options.train import TrainOptions
-from ..system.lines import LineReader
+from ..system.lines import LineReader, standard_input
 
 STANDARD_INPUT = ("-", "stdin")  # Marian understands both
 _COPY = "cgru-stdin."  # the beginning of a copy's name
-_COPIED = 1 << 20  # bytes at a time
 
 
 def fields_of(options: TrainOptions) -> dict[str, int]:
@@ -94,8 +93,8 @@ def with_standard_input(options: TrainOptions) -> Iterator[TrainOptions]:
     with contextlib.ExitStack() as stack:
         with writing(tempfile.gettempdir()):
             file = stack.enter_context(tempfile.NamedTemporaryFile(prefix=_COPY))
-            while data := _read():
-                file.write(data)
+            with reading("standard input"):
+                shutil.copyfileobj(standard_input(), file)
             file.flush()
         if not file.tell():
             raise CgruError("standard input is empty; training needs text")
@@ -106,10 +105,3 @@ def is_copy(options: TrainOptions) -> bool:
     """Whether the training text is the copy of standard input."""
     folder = tempfile.gettempdir()
     return any(path.startswith(os.path.join(folder, _COPY)) for path in options.train_sets)
-
-
-def _read() -> bytes:
-    if sys.stdin is None:
-        raise CgruError("standard input is closed; name a file")
-    with reading("standard input"):
-        return os.read(0, _COPIED)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import UsageError, writing
-from ..options.score import LABEL_METRICS
+from ..options.score import LABEL_METRICS, ScoreOptions
 from ..options.train import TrainOptions
 from ..parameters.program import PROGRAMS, label_limit
 from ..parameters.structure import Type
@@ -169,19 +169,12 @@ class Validator:
         """The metrics of translations; writes these to --valid-translation-output too."""
         metrics, output = self.metrics, self.options.valid_translation_output
         scores = {}
-        if {"bleu", "bleu-detok", "chrf"} & set(metrics):
-            from sacrebleu.metrics import BLEU, CHRF
+        for name in sorted({"bleu", "bleu-detok", "chrf", *LABEL_METRICS} & set(metrics)):
+            from ..score.metrics.evaluation import metric_of
 
-            # force: no warning about text that is tokenised already
-            bleu = functools.partial(BLEU, force=True)
-            for name, make in (("bleu", bleu), ("bleu-detok", bleu), ("chrf", CHRF)):
-                if name in metrics:
-                    check()
-                    scores[name] = make().corpus_score(texts, [self.dev_set.references]).score
-        for name in set(LABEL_METRICS) & set(metrics):
-            from ..score.metrics.labels import LabelMetric
-
-            metric = LabelMetric(name, [texts], [self.dev_set.references])
+            check()
+            kind, references = name.removesuffix("-detok"), [self.dev_set.references]
+            metric = metric_of(kind, ScoreOptions(), references, [texts], force=True)
             scores[name] = metric.corpus_score(texts, None).score
         if output or "translation" in metrics:
             with tempfile.TemporaryDirectory(prefix="cgru-") as folder:

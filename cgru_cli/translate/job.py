@@ -6,7 +6,7 @@ in the order of the input as soon as possible.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ..errors import CgruError, UsageError
 from ..options.translate import TranslateOptions
@@ -100,7 +100,10 @@ def _translate(
     progress = ProgressCounter("lines", search.plan.options.quiet)
     in_order, alignments_in_order = InOrder[str](start), InOrder[str]()
     layout = search.plan.layout
-    for window in _windows(reader, search.plan):
+    plan = search.plan
+    for window in windows(
+        reader, plan.mini_batch, plan.maxi_batch, growing=not plan.batches_decide
+    ):
         for translation in search.translations(window, start, n_best=layout.n_best):
             number = translation.number
             if heatmaps.wants(number):
@@ -114,13 +117,6 @@ def _translate(
             progress.add(not translation.empty)
         start += len(window)
     progress.close()
-
-
-def _windows(reader: LineReader, plan: SearchPlan) -> Iterator[list[str]]:
-    """Lines to sort and batch together: growing windows, or whole maxi-batches."""
-    if plan.batches_decide:
-        return iter(lambda: reader.window(plan.mini_batch * plan.maxi_batch), [])
-    return windows(reader, plan.mini_batch, plan.maxi_batch)
 
 
 def rendered(layout: Layout, translation: Translation, apart: bool) -> tuple[str, str]:

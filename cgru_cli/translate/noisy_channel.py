@@ -77,7 +77,9 @@ class NoisyChannel:
         self.stepped: list[LoadedModel] = []  # a language model in every step of the beam
         self._lm_words: Callable[[str, int], list[str]] | None = None
         self._has_lm = options.lm is not None
-        self._lm_scores: Callable[[Sequence[Sequence[str]]], np.ndarray] = _no_scores
+        self._lm_scores: Callable[[Sequence[Sequence[str]]], np.ndarray] = lambda texts: np.zeros(
+            len(texts)
+        )
         if not self._has_lm:
             return
         lm = _language_model(options, direct)
@@ -166,10 +168,6 @@ class NoisyChannel:
         features += [("LM", lm / source_length**alpha)] if self._has_lm else []
         total = self._sum.total(hypothesis.score, channel, lm, length, source_length)
         return hypothesis._replace(total=total, model_scores=direct, features=features)
-
-
-def _no_scores(texts: Sequence[Sequence[str]]) -> np.ndarray:
-    return np.zeros(len(texts))
 
 
 def _channel_model(options: TranslateOptions, direct: LoadedModel) -> LoadedModel:

@@ -228,10 +228,6 @@ def _first(*values: Any) -> Any:
     return next(value for value in values if value is not None)
 
 
-def _words(reads: Callable[[str], str], line: str) -> list[str]:
-    return tokens(reads(line))
-
-
 def _reading(options: TranslateOptions, models: Sequence[LoadedModel]) -> Reading:
     """How lines become words. Raises UsageError for options that preprocessing makes redundant."""
     asked = {
@@ -243,9 +239,8 @@ def _reading(options: TranslateOptions, models: Sequence[LoadedModel]) -> Readin
     preprocessing = None if options.no_preprocess else preprocessing_of(models, asked)
     if options.bpe is not None:
         preprocessing = Preprocessing.of_codes(options.bpe, undone=options.join_bpe)
-    split: Callable[[str], list[str]] = functools.partial(_words, reads_as(options.compat))
-    if options.char_level:
-        split = characters
+    reads = reads_as(options.compat)
+    split = characters if options.char_level else lambda line: tokens(reads(line))
     return Reading(preprocessing, not options.no_spm_encode, options.max_length, split)
 
 

@@ -331,25 +331,3 @@ def test_xla_gives_the_same(name):
     dropped = dropped_for(structure, batch, tf.float32)
     expected = gradients(structure, arrays, batch, dropped, differentiable=True)
     check(gradients(structure, arrays, batch, dropped, True, jit=True), expected, 1e-5)
-
-
-def test_steps_after_the_length_are_zeros():
-    from cgru_cli.network.encoder import Readers
-    from cgru_cli.network.layers import Transition
-    from cgru_cli.network.products import Products
-    from cgru_cli.network.scan import scan
-    from cgru_cli.network.units import GRU, Sums
-    from cgru_cli.parameters.cells import BiasPlace
-
-    U = tf.random.stateless_normal([2, 6], [1, 2])
-    gru = Transition(Products.of([[U]]), GRU(Sums(BiasPlace.NONE, None)))
-    x, mask = tf.random.stateless_normal([5, 3, 6], [3, 4]), tf.ones([5, 3, 1])
-    start = ((tf.zeros([3, 2]),), (tf.zeros([3, 2]),))
-    cell = Readers([[gru], [gru]])
-    inputs = ((x, ()), (x, ()))
-    whole, _ = scan(cell, start, inputs, (mask, mask))
-    part, last = scan(cell, start, inputs, (mask, mask), length=tf.constant(3))
-    for w, p, (final,) in zip(whole, part, last, strict=True):
-        np.testing.assert_array_equal(p[:3], w[:3])
-        np.testing.assert_array_equal(p[3:], 0)
-        np.testing.assert_array_equal(final, w[2])

@@ -13,11 +13,7 @@ from hypothesis import strategies as st
 from shared_files import SHARED
 
 from cgru_cli.errors import UsageError
-from cgru_cli.options.flags import statements
-from cgru_cli.options.score import ScoreOptions
-from cgru_cli.options.translate import TranslateOptions
 from cgru_cli.output.hypothesis import Hypothesis
-from cgru_cli.output.layout import FORMATS
 from cgru_cli.output.layouts import layout_of
 
 FIXTURES = SHARED / "fixtures"
@@ -400,12 +396,6 @@ def test_an_empty_hypothesis_may_lack_its_alignment(program):
         assert layout.render(0, [], [nothing]).endswith("\n")
         with pytest.raises(ValueError):
             layout.render(0, SOURCE, [DONE._replace(alignment=None)])
-
-
-@pytest.mark.parametrize("options", [TranslateOptions, ScoreOptions])
-def test_alignment_formats_are_the_choices_of_the_option(options):
-    """Click refuses others, and `options.kinds.alignment` other alignments."""
-    assert statements(options)["alignment_format"][0].choices == FORMATS
 
 
 def hypotheses_of(length):

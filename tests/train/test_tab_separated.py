@@ -101,7 +101,7 @@ def test_invalid_fields(options, message):
 
 def test_standard_input_is_read_once_and_its_copy_removed(monkeypatch):
     given = io.BytesIO(b"a\tx\n" * 1000)
-    monkeypatch.setattr(tab_separated, "_read", lambda: given.read(100))
+    monkeypatch.setattr(tab_separated, "standard_input", lambda: given)
     with with_standard_input(TrainOptions(train_sets=("stdin",), tsv=True)) as options:
         (path,) = options.train_sets
         with open(path, "rb") as file:
@@ -110,7 +110,7 @@ def test_standard_input_is_read_once_and_its_copy_removed(monkeypatch):
 
 
 def test_standard_input_without_text(monkeypatch):
-    monkeypatch.setattr(tab_separated, "_read", lambda: b"")
+    monkeypatch.setattr(tab_separated, "standard_input", io.BytesIO)
     for sets, error, message in (
         (("-",), CgruError, "standard input is empty"),
         (("-", "t"), UsageError, "must hold the whole text"),

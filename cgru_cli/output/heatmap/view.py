@@ -11,8 +11,8 @@ import numpy as np
 
 from ...errors import CgruError
 from ..hypothesis import Hypothesis
+from ..layout import EOS
 
-END = "</s>"  # as in Nematus, whatever its name in the vocabulary
 MEAN = "mean"  # name of an ensemble's view, beside the views of its models
 
 
@@ -51,11 +51,11 @@ class View(NamedTuple):
         if min(model_weights) >= 0:
             scores = np.asarray(hypothesis.word_scores, np.float64)
             probabilities = np.exp(scores / sum(model_weights)).astype(np.float32)
-        target = [*hypothesis.tokens, *([END] if hypothesis.finished and not labels else [])]
+        target = [*hypothesis.tokens, *([EOS] if hypothesis.finished and not labels else [])]
         weights = np.asarray(hypothesis.alignment, np.float32)[: len(target)]
         if probabilities is not None:
             probabilities = probabilities[: len(target)]
-        return cls(name, [*source, END], target, weights, probabilities)
+        return cls(name, [*source, EOS], target, weights, probabilities)
 
     @property
     def strongest(self) -> np.ndarray:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ...errors import CgruError
 from ...system.lines import tokens
-from ...system.plain_numbers import plain_number
+from ...system.plain_numbers import is_number
 
 SEPARATOR = " ||| "
 _DIGITS = 18  # maximum number of digits in the number of a sentence
@@ -43,7 +43,7 @@ class Entry(NamedTuple):
     def with_total(self, total: float) -> str:
         """The line with its newline, and another total after its features."""
         rest = self.fields[self.place + 1 :]
-        if rest and _is_number(rest[0].strip(" ")):  # the former total
+        if rest and is_number(rest[0].strip(" ")):  # the former total
             rest = rest[1:]
         fields = [*self.fields[: self.place + 1], f"{total:g}", *rest]
         return SEPARATOR.join(field.strip(" ") for field in fields) + "\n"
@@ -79,7 +79,7 @@ def place_of(fields: list[list[str]]) -> int:
     for place, words in list(enumerate(fields))[2:]:
         if any(word.endswith("=") for word in words) and words[0] != _WORDS:
             return place
-        if numbers == len(fields) and words and all(map(_is_number, words)):
+        if numbers == len(fields) and words and all(map(is_number, words)):
             numbers = place
     return numbers
 
@@ -109,14 +109,6 @@ def _features(words: list[str]) -> dict[str, float]:
 
 
 def _number(word: str, name: str) -> float:
-    if not _is_number(word) or not math.isfinite(value := float(word)):
+    if not is_number(word) or not math.isfinite(value := float(word)):
         raise CgruError(f"feature {name or 'without a name'} is {word}, not a finite number")
     return value
-
-
-def _is_number(word: str) -> bool:
-    try:
-        plain_number(float, word)
-    except ValueError:
-        return False
-    return True

@@ -14,12 +14,10 @@ from ...system.atomic_files import atomic_write
 from ...system.lines import count_lines
 from ...system.terminal import tell
 from ..metrics.evaluation import metric_of, read_references
-from ..plan import ScorePlan
+from ..plan import RESAMPLES, ScorePlan
 from . import weight_search
 from .entry import Entry
 from .rerank import Reranker
-
-_SAMPLES = 1000  # resampled lists for a confidence interval, as in sacreBLEU
 
 
 class Tuner:
@@ -87,7 +85,7 @@ class Tuner:
         if weights.by_name is not None or weights.in_order:
             starting = weights.for_features(features)
         found = weight_search.tune(
-            development, starting, options.restarts, options.samples or _SAMPLES, options.seed
+            development, starting, options.restarts, options.samples or RESAMPLES, options.seed
         )
         for solution in (found["tuned"], found["starting"]):
             solution["weights"] = dict(zip(features, solution["weights"], strict=True))

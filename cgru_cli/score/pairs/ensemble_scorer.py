@@ -10,7 +10,6 @@ import numpy as np
 
 from ...errors import CgruError
 from ...formats.loaded_model import LoadedModel, Reading
-from ...options.score import ScoreOptions
 from ...output.heatmap.view import MEAN, View
 from ...output.hypothesis import Hypothesis
 from ...system.windows import batches
@@ -41,15 +40,14 @@ class EnsembleScorer:
         word_penalty: float = 0.0,
         with_alignment: bool = False,
         backward: bool = False,
-        options: ScoreOptions | None = None,
+        members: bool = False,
     ):
         """weights: of the models in an ensemble, () for a single model. normalize, word_penalty:
         compute `total` from the score, see `SearchSettings.total`. with_alignment: requires that
         all models split the source into the same words. backward: score the source given the
-        translation. options: the sizes of batches, and whether there are heat maps, which also show
-        each model's scores and attention.
+        translation. members: also return each model's own scores, for heat maps.
         """
-        self._options = options or ScoreOptions()
+        self._members = members
         self.models, self.weights = models, tuple(weights)
         from ...search.settings import SearchSettings
 
@@ -87,7 +85,7 @@ class EnsembleScorer:
             for one in models
         ]
         given = {"weights": plan.weights, "normalize": plan.normalize, **more}
-        return cls(scorers, with_alignment=with_alignment, options=options, **given)
+        return cls(scorers, with_alignment=with_alignment, members=bool(options.heatmap), **given)
 
     def read(self, source: str, target: str, number: int) -> list[Line]:
         """A pair (counted from 0) as each model reads it.
@@ -116,7 +114,7 @@ class EnsembleScorer:
             model(numbers, [line[m] for line in lines]) for m, model in enumerate(self.models)
         ]
         together = _together(columns, self.weights)
-        of_members = len(columns) > 1 and self._options.heatmap is not None
+        of_members = len(columns) > 1 and self._members
         pairs = []
         for row, line in enumerate(lines):
             source = self._shown(self._first, line)

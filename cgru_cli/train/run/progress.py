@@ -20,7 +20,7 @@ from ...options.kinds import ProgressUnit
 from ...system.typed_json import LATER
 
 Count = Annotated[int, Meta(ge=0)]
-CostType = Literal["risk", "cross-entropy", "ce-mean-words", "perplexity"]
+CostType = Literal["risk", "cross-entropy", "ce-mean-words"]
 
 NORM_WINDOW = 100  # updates over which gradient norms are averaged
 _EPOCH_DIGITS = 3  # default decimals of a logical epoch in the log (Marian's)
@@ -214,12 +214,9 @@ class Interval:
         return type(self)(norm=self.norm)
 
     def mean_cost(self, kind: CostType) -> float:
-        """The cost per sentence or word, or the perplexity; NaN without any sums."""
-        count = self.sentences if kind in ("cross-entropy", "risk") else self.words
-        mean = self.cost / count if count else math.nan
-        if kind != "perplexity":
-            return mean
-        return math.exp(mean) if mean < 700 else mean * math.inf
+        """The cost per sentence or word; NaN without any sums."""
+        count = self.words if kind == "ce-mean-words" else self.sentences
+        return self.cost / count if count else math.nan
 
     @property
     def words_per_second(self) -> float:

@@ -6,7 +6,6 @@ from commands import write_model
 
 from cgru_cli.errors import CgruError
 from cgru_cli.formats.loaded_model import LoadedModel, Reading, load_model
-from cgru_cli.options.score import ScoreOptions
 from cgru_cli.score.pairs.ensemble_scorer import EnsembleScorer, in_batches
 from cgru_cli.score.pairs.model_scorer import ModelScorer
 
@@ -61,8 +60,7 @@ def test_totals_have_the_penalty_and_are_divided_by_the_length(loaded):
 def test_an_ensemble_is_the_weighted_sum_and_the_mean_of_attention(loaded, other):
     models = [model_scorer(loaded), model_scorer(other)]
     each = [scores(EnsembleScorer([model]), PAIRS) for model in models]
-    shown = ScoreOptions(heatmap="page.html")
-    ensemble = EnsembleScorer(models, (0.25, 2.0), with_alignment=True, options=shown)
+    ensemble = EnsembleScorer(models, (0.25, 2.0), with_alignment=True, members=True)
     for number, (pair,) in in_batches([ensemble], PAIRS, 0, 2):
         one, two = (column[number] for column in each)
         mean = (one.alignment + two.alignment) / 2

@@ -254,13 +254,7 @@ def test_an_interval_by_hand():
     assert interval.norm == pytest.approx(5)
     assert interval.mean_cost("cross-entropy") == 15
     assert interval.mean_cost("ce-mean-words") == 3
-    assert interval.mean_cost("perplexity") == pytest.approx(math.e**3)
     assert interval.words_per_second == 20
     later = interval.add(0.0, 5 + 101, 10**6, **more)
     assert later.norm == pytest.approx(5 + 2)  # weight 2 / 101
     assert interval.shown() == Interval(norm=interval.norm)
-
-
-@pytest.mark.parametrize("cost", [10**6, math.inf])
-def test_a_perplexity_beyond_all_numbers(cost):
-    assert Interval(cost=cost, words=1, sentences=1).mean_cost("perplexity") == math.inf

@@ -229,12 +229,6 @@ COST = 77.20562744 * 640
             "Ep. 1 : Up. 20 : Sen. 640 : Cost 6.27050781 : Time 1.16s : 6766.25 words/s"
             " : gNorm 0.6972 : L.r. 1.0000e-04",
         ),
-        (
-            "perplexity",
-            7880 / 9541.98,
-            "Ep. 1 : Up. 20 : Sen. 640 : Cost 528.74578857 : Time 0.83s : 9541.98 words/s"
-            " : gNorm 0.6972 : L.r. 1.0000e-04",
-        ),
     ],
 )
 def test_training_lines(report, kind, seconds, expected):

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from cgru_cli.network.distinct_words import at_their_places, distinct
+from cgru_cli.network.encoder import at_their_places, distinct
 
 WORDS = arrays(
     np.int32, st.tuples(st.integers(0, 4), st.integers(1, 5)), elements=st.integers(-1, 5)
