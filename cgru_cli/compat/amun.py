@@ -34,11 +34,13 @@ TRANSLATE = (
     row("--dump-config", switched("dump_config", "full")),
     *no_effect("""
         --gpu-threads N = 1, --threads-per-device N = 1, --fpga-threads N = 0,
-        --fpga-devices N... = 0:
+        --fpga-devices N... = 0, --mode X (earlier):
         --device selects the device; by default a GPU if there is one, else the CPU
         --tensor-cores X = false, --use-fused-softmax X = true:
         TensorFlow chooses how to multiply matrices
-        --mini-batch-words N = 0: --workspace limits the memory of batches
+        --threads N (earlier): --cpu-threads N, by default all processors
+        --mini-batch-words N = 0, --batch-size N (earlier), --bunch-size N (earlier):
+        --workspace limits the memory of batches
         --log-progress X = info, --log-info X = info: all messages are always shown"""),
     *refused("""
         --show-weights: cgru does not print weights
@@ -60,6 +62,10 @@ def settle(o: Fields) -> None:
     if codes := o.take("bpe_codes"):  # of the source, then of the output
         o.values["bpe"] = codes[0]
         o.values.setdefault("join_bpe", not no_debpe)
+    models, weights = o.values.get("model", ()), o.values.get("weights", ())
+    if o.program == "amun" and "model" in o.typed and "weights" not in o.typed and weights:
+        missing = ("1",) * (len(models) - len(weights))  # as amun, whose models are F0, F1, ...
+        o.values["weights"] = (*weights[: len(models)], *missing)
     if path := o.take("load_weights"):
         o.replace("weights", _weights(path), by="load_weights")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import BadValue, CgruError, UsageError
 from ..options.command_line import Settings
-from ..system.plain_numbers import plain_number
+from ..system.plain_numbers import is_number, plain_number
 from .row import Alias, Checked, NoEffect, Refused, Row, Takes, is_true
 
 if TYPE_CHECKING:
@@ -23,6 +23,11 @@ class Given(NamedTuple):
     origin: str  # as typed, or file and key
     values: list[str]
     appends: bool = False  # whether the values are added to earlier values
+
+
+def _plain(value: str) -> str | float:
+    """A value to compare: 0.0 is the same number as 0."""
+    return float(value) if is_number(value) else value
 
 
 @dataclass
@@ -55,7 +60,9 @@ class Fields(Settings):
                 for name, value in meant.items():
                     self._set(name, value, one)
                 continue
-            is_default = bool(row.default) and tuple(values) == row.default
+            is_default = bool(row.default) and tuple(map(_plain, values)) == tuple(
+                map(_plain, row.default)
+            )
             if is_default and (from_file or isinstance(meant, Refused)):
                 continue  # no effect: Marian writes every option into its files
             if isinstance(meant, Alias):

@@ -48,7 +48,7 @@ _COMMON = (
     *rows("--tsv, --tsv-fields --tsv-size N = 0"),
     row("--max-length N = 1000", counts_eos("max_length")),
     row("-d --devices N... = 0", Option("device", device)),
-    row("--cpu-threads N = 0", Option("cpu_threads", cpu_threads)),
+    row("--cpu-threads [1] = 0", Option("cpu_threads", cpu_threads)),
     row("--fp16", Option("precision", _half)),
     row("--precision X... = float32", Option("precision", _precision)),
     row("-g --gemm-type X = float32", Option("precision", _gemm)),
@@ -69,7 +69,7 @@ DECODER = (
     *_COMMON,
     *rows("""
         -w --workspace MB = 512, -m --models --model FILE... -> model, -b --beam-size N = 12,
-        -n --normalize [1] = 0, --max-length-factor X = 3, --word-penalty X = 0, --allow-unk,
+        -n --normalize [1] = 0, --max-length-factor X = 3, --word-penalty [0] = 0, --allow-unk,
         --n-best, --force-decode, --no-spm-decode, --no-spm-encode, --mini-batch N = 1,
         --maxi-batch N = 1, --maxi-batch-sort X = none, --max-length-crop, --skip-cost,
         --weights X..."""),

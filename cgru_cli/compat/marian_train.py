@@ -90,7 +90,7 @@ ROWS = (
     row("--no-shuffle", Alias("--shuffle none")),
     row("--shuffle X = data", Option("no_shuffle", _shuffle)),
     row("-d --devices N... = 0", Option("devices", _devices)),
-    row("--cpu-threads N = 0", Option("cpu_threads", cpu_threads)),
+    row("--cpu-threads [1] = 0", Option("cpu_threads", cpu_threads)),
     row("--lr-decay-inv-sqrt N... = 0", Option("lr_decay_inv_sqrt", _inverse_sqrt)),
     row(
         "--guided-alignment FILE = none",
@@ -141,7 +141,7 @@ ROWS = (
         --quiet-validation: validation prints no translations
         --dynamic-batching (earlier): see --mini-batch-fit
         --multi-node (earlier), --multi-node-overlap = true (earlier),
-        --grad-dropping-rate X = 0 (earlier),
+        --grad-dropping-rate X = 0 (earlier), --drop-rate X = 0 (earlier),
         --grad-dropping-momentum X = 0 (earlier), --grad-dropping-warmup N = 100 (earlier):
         all devices make one update together
         --clip-gemm X = 0 (earlier): the inputs of matrix products are not clipped
@@ -163,6 +163,8 @@ ROWS = (
         cgru has no universal language representation
         --task X...: its predefined options are those of transformers
         --special-vocab X... (earlier): special words are those of the vocabulary
+        --tau N = 1 (earlier): a larger --mini-batch has the same effect
+        --noise-src X = 0 (earlier): cgru adds no noise to embeddings
         --dropout-sampling (earlier): training does not sample words"""),
 )
 # options that Marian lacks

@@ -129,7 +129,8 @@ def as_typed(value: Any) -> tuple[str, ...]:
         return ("true" if value else "false",)
     if isinstance(value, list | tuple):
         return tuple(as_typed(one)[0] for one in value)
-    return (f"{value:g}" if isinstance(value, float) else str(value),)
+    whole = isinstance(value, float) and value.is_integer()
+    return (str(int(value) if whole else value),)
 
 
 def is_true(values: Sequence[str]) -> bool:

@@ -97,7 +97,7 @@ def smoothed(stored: dict, settings: ModelSettings, dialect: Dialect) -> dict:
         return stored
     smooth = {n.removesuffix("_smooth"): a for n, a in stored.items() if n.endswith("_smooth")}
     raw = {name: array for name, array in stored.items() if not name.endswith("_smooth")}
-    return raw | smooth if settings.values.get("exponential_smoothing") else raw
+    return raw | smooth if settings.values.get("exponential_smoothing", True) else raw
 
 
 def program(dialect: Dialect, settings: ModelSettings) -> str:

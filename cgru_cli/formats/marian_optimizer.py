@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import CgruError
 from ..parameters.parameter import Dialect, Parameter
+from . import read_model
 from .array_files import read_npz, write_npz
 from .capabilities import DIALECT
 from .dialects import convention
@@ -53,9 +54,22 @@ def read(path: Path, model: Model, betas: tuple[float, float]) -> MarianOptimize
         if denominators is not None:
             rest = 1 - min(float(denominators.flat[1]), _LARGEST)
             updates = round(math.log(rest) / math.log(betas[1]))
-        return MarianOptimizer(arrays.pop("master_parameters"), arrays, updates)
+        weights = arrays.pop("master_parameters", None)
+        return MarianOptimizer(weights or _before_smoothing(model, arrays), arrays, updates)
     except (KeyError, IndexError, ValueError) as error:
         raise CgruError(f"{path}: not the optimiser state of {model.path} ({error})") from None
+
+
+def _before_smoothing(model: Model, sums: dict[str, dict[str, np.ndarray]]) -> dict:
+    """The weights of a run of Marian 1.10 or older, which kept them in another model file.
+
+    With smoothing, MODEL.orig.npz has the weights, and the model their average.
+    """
+    original = model.path.with_name(f"{model.path.name}.orig.npz")
+    if not original.exists():
+        return model.arrays
+    sums["exp_smoothing"] = model.arrays
+    return read_model.read(original).arrays
 
 
 def write(

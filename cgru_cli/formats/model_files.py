@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -135,10 +136,21 @@ def _description(source: str, text: str) -> tuple[Own, ModelSettings]:
     return own, from_nematus(values.get("configuration"), source)
 
 
+def _run_of(path: Path) -> Path:
+    """The model of the run that saved this one: Nematus and DL4MT configure only that.
+
+    Nematus saves model.iter1000.npz or the checkpoint model.npz-1000 for model.npz, and the best
+    model with other endings.
+    """
+    name = re.sub(r"\.iter\d+(?=\.npz$)|-\d+$", "", path.name)
+    return path.with_name(re.sub(r"(?<=\.npz)\.(?:dev\.npz|npz)?(?:\.?best.*)?$", "", name))
+
+
 def _settings_beside(path: Path) -> ModelSettings:
-    """The configuration in the files beside a model."""
+    """The configuration in the files beside a model, or of the run that saved it."""
     settings = ModelSettings()
-    json, pickle = Path(f"{path}.json"), Path(f"{path}.pkl")
+    kinds = [(Path(f"{one}.json"), Path(f"{one}.pkl")) for one in (path, _run_of(path))]
+    json, pickle = next((pair for pair in kinds if any(map(Path.is_file, pair))), kinds[0])
     if json.is_file():
         settings = from_nematus(read_json(json), str(json))
     elif pickle.is_file():

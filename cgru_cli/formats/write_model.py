@@ -82,9 +82,9 @@ def write(
             raise CgruError(f"{path}: IN and OUT are the same file")
     ways = [(model.settings.right_left, "writes"), (model.settings.source_reversed, "reads")]
     turned = " and ".join(way for from_end, way in ways if from_end)
-    if to == "dl4mt" and turned:  # for DL4MT, users reversed the lines themselves
-        warn(
-            f"{path}: DL4MT's files cannot say that a model {turned} from the end of a sentence; "
+    if to in ("dl4mt", "nematus", "nematus-tf") and turned:
+        warn(  # users of these programs reversed the lines themselves
+            f"{path}: {to}'s files cannot say that a model {turned} from the end of a sentence; "
             "reverse the lines yourself when you translate with it"
         )
     folder = path if one_file else path.parent

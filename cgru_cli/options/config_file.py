@@ -98,7 +98,9 @@ def dump(options: Any, names: Collection[str] | None = None, **decided: Any) -> 
     """Options and chosen defaults as YAML for `load`; names: fields to include."""
     import yaml
 
-    values = {}
+    values: dict[str, Any] = {}
+    if options.relative_paths and not options.config:  # the paths are as typed
+        values["relative-paths"] = True
     for name, flag in _flags(type(options)):
         if names is None or name in names:
             value = {**vars(options), **decided}[name]

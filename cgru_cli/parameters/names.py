@@ -23,7 +23,10 @@ from .structure import Activation, DecoderStart, Normalization, Pooling, Structu
 
 # Arrays to skip in legacy files, because they are not parameters of the model.
 TRAINING_ARRAYS = frozenset({"uidx", "history_errs", "zipped_params", "opts", "tparams", "time"})
-TRAINING_PREFIXES = ("adam_", "adadelta_", "rmsprop_", "prior_", "beta1_power", "beta2_power")
+TRAINING_PREFIXES = (
+    *("adam_", "adadelta_", "rmsprop_", "sgdmomentum_", "prior_", "beta1_power", "beta2_power"),
+    "accum",  # gradients of Nematus-TF, in checkpoints of early 2019
+)
 TRAINING_SUFFIXES = ("/Adam", "/Adam_1", "/Adadelta", "/Adadelta_1", "/RMSProp", "/RMSProp_1")
 
 # The attention's second bias, which has no effect on the softmax over source positions. Files of

@@ -33,7 +33,8 @@ class ProgramDefaults:
 
     limit: function from the source's length to the maximum length of a translation, both with EOS;
     sums: whether an ensemble's log-probabilities are added instead of averaged;
-    reads: function from a line to the program's words of it, separated by spaces.
+    reads: function from a line to the program's words of it, separated by spaces;
+    unk: the unknown word in translations, None if it is that of the vocabulary.
     """
 
     program: Program
@@ -46,6 +47,7 @@ class ProgramDefaults:
     mini_batch: int = 64
     maxi_batch: int = 100
     reads: Callable[[str], str] = str
+    unk: str | None = None
 
 
 def marian_limit(length: int, factor: float = 3.0) -> int:
@@ -82,7 +84,7 @@ _DEFAULTS = (
     ),
     ProgramDefaults(Program.DL4MT, 5, 0.0, True, lambda _: 200, reads=_python2_spaces),
     ProgramDefaults(Program.MARIAN, 12, 0.0, False, marian_limit, reads=_without_return),
-    ProgramDefaults(Program.AMUN, 12, 0.0, False, marian_limit),
+    ProgramDefaults(Program.AMUN, 12, 0.0, False, marian_limit, unk="<unk>"),
     ProgramDefaults(Program.NMTPY, 12, 1.0, True, lambda length: max(100, 3 * length)),
 )
 PROGRAMS: dict[str, ProgramDefaults] = {defaults.program: defaults for defaults in _DEFAULTS}

@@ -1,5 +1,6 @@
 """A vocabulary: the words of one side of a model, and their ids."""
 
+import copy
 import functools
 import hashlib
 import json
@@ -131,6 +132,12 @@ class Vocabulary:
         """This vocabulary with at most `limit` ids."""
         size, processor = min(limit, self.size), self.processor
         return Vocabulary(self.ids, self.path, size, format=self.format, processor=processor)
+
+    def with_unk(self, unk: str) -> "Vocabulary":
+        """This vocabulary with another text of the unknown word in decoded text."""
+        other = copy.copy(self)
+        other.unk, other.words = unk, MappingProxyType({**self.words, self.unk_id: unk})
+        return other
 
     @functools.cached_property
     def fingerprint(self) -> str:

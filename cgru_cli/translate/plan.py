@@ -87,6 +87,7 @@ class SearchPlan:
         sums = options.compat is not None and program.sums
         self.weights, channel_weights = _weights(options, sums=sums)
         self.layout = _layout(options, models, beam_size, normalize)
+        self.unk = program.unk if options.compat else None
         no_unk = options.suppress_unk or not (program.allow_unk or options.allow_unk)
         attends = self.layout.alignment is not None or options.unk_replace or options.heatmap
         attends = attends or options.markup

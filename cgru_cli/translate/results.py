@@ -77,7 +77,8 @@ class Results:
         """source: the model whose source words to show; members: scores each model's heat map."""
         self._plan, self._models, self._source = plan, models, source
         self._channel, self._members = plan.channel, members
-        self._target = models[0].target
+        target = models[0].target
+        self._target = target.with_unk(plan.unk) if plan.unk else target
 
     def translations(
         self, lines: Iterable[tuple[int, Request, Sequence[SearchResult]]]

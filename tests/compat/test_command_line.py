@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 
 import click
 import pytest
@@ -231,6 +232,27 @@ def test_without_a_dev_set_nothing_is_validated(program, tmp_path, monkeypatch):
     vocabularies = "-v a b" if program == "marian" else "--dictionaries a b"
     line = f"--compat {program} --model m.npz {texts} {vocabularies}".split()
     assert parsed("train", *line).valid_metrics == ()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "train --compat nematus --datasets a b --dictionaries c d --alpha_c 0.0",
+        "train --compat marian -t a b --max-length-factor 3.0 --word-penalty 0.0 --tau 1.0",
+        "translate --compat marian -m a --quantize-range 0.0",
+    ],
+)
+def test_a_default_may_be_spelled_as_another_number(line):
+    parsed(*line.split())
+    with pytest.raises(click.UsageError, match="cannot be honoured"):
+        parsed(*re.sub(r"[013]\.0", "5", line).split())
+
+
+def test_values_that_marian_implies():
+    options = parsed(
+        "translate", "--compat", "marian", "-m", "a", "--word-penalty", "--cpu-threads"
+    )
+    assert (options.word_penalty, options.cpu_threads) == (0, 1)
 
 
 def test_an_alias_gives_way_to_what_is_given_itself():

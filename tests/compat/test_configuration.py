@@ -51,10 +51,31 @@ def test_an_early_configuration_of_amun(configured, tmp_path, text, joined):
     options = configured(
         "scorers: {F0: {path: a.npz, type: Nematus}}\nweights: {F0: 1.0}\nnormalize: yes\n"
         f"source-vocab: [[v.en.json]]\ntarget-vocab: v.de.json\ndebpe: {text}\n"
-        "threads-per-device: 1\nrelative-paths: yes\n"
+        "threads-per-device: 1\nthreads: 8\nmode: CPU\nrelative-paths: yes\n"
     )
     assert options.join_bpe is joined and options.bpe is None
     assert options.vocabularies[0] == str(tmp_path / "v.en.json")
+
+
+@pytest.mark.parametrize("models", [["a.npz"], ["a.npz", "b.npz", "c.npz"]])
+def test_models_of_the_line_have_the_weights_of_amuns_file_in_turn(configured, models):
+    text = "scorers: {F0: {path: x}, F1: {path: y}}\nweights: {F0: 0.5, F1: 2}\n"
+    options = configured(text, "--compat", "amun", "-m", *models)
+    assert options.weights == (0.5, 2.0, 1.0)[: len(models)]
+
+
+def test_a_number_of_a_file_keeps_its_digits(configured):
+    options = configured(
+        "learn-rate: 0.00012345678\nafter: 1000000.0\nquiet-translation: true\n", command="train"
+    )
+    assert (options.learn_rate, options.after) == (0.00012345678, "1000000")
+
+
+def test_a_dump_keeps_that_paths_are_relative_to_it(tmp_path):
+    line = ["translate", "--compat", "amun", "-m", "a/m.npz", "--relative-paths", "--dump-config"]
+    dumped = tmp_path / "amun.yml"
+    dumped.write_text(CliRunner().invoke(main, line).stdout)
+    assert parsed("translate", "-c", dumped).model == (str(tmp_path / "a/m.npz"),)
 
 
 @pytest.mark.parametrize("value", ["0", "'no'", '"off"', "false", "No"])

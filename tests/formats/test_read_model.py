@@ -401,6 +401,22 @@ def test_structure_without_any_configuration(tmp_path):
         assert model.structure.bias is Bias.THEANO
 
 
+@pytest.mark.parametrize(
+    ("saved", "of_run"),
+    [
+        ("model.iter30000.npz", "model.npz"),
+        ("model.npz.dev.npz", "model.npz"),
+        ("model.npz.best_bleu.npz", "model.npz"),
+        ("model.npz", "another.npz"),
+    ],
+)
+def test_a_model_saved_during_training_has_the_configuration_of_its_run(tmp_path, saved, of_run):
+    path = npz(tmp_path / saved, random_arrays(small_structure()))
+    (tmp_path / f"{of_run}.json").write_text('{"use_dropout": true, "dropout_hidden": 0.25}')
+    dropout = read(path).structure.old_dropout
+    assert (dropout and dropout.hidden) == (0.25 if of_run == "model.npz" else None)
+
+
 def test_every_fixture_is_tested():
     need(FIXTURES)
     tested = {"a-shallow", "b-layernorm", "c-tied-dec", "d-tied-all", "e2-deep-theano", "f-factors"}

@@ -53,6 +53,24 @@ def test_it_writes_the_data_that_tensorflow_writes(tmp_path):
     assert data[0].read_bytes() == data[1].read_bytes()
 
 
+def test_a_checkpoint_of_early_2019_has_sums_of_gradients_and_no_configuration(tmp_path):
+    """It is computed with the configuration of the run, and with its smoothed arrays."""
+    prefix = fixture_path("a-shallow/native/ref.index").with_suffix("")
+    arrays = contents(prefix)
+    name = next(name for name in arrays if name.startswith("decoder/") and arrays[name].ndim == 2)
+    more = {f"{name}_smooth": arrays[name] + 1, "accum0": arrays[name], "accumulated_loss": 1.0}
+    write_checkpoint(tmp_path / "m.npz-1500", arrays | {k: np.asarray(v) for k, v in more.items()})
+    plain, smooth = read(prefix), read(tmp_path / "m.npz-1500")
+    changed = [key for key in plain.arrays if (plain.arrays[key] != smooth.arrays[key]).any()]
+    assert len(changed) == 1 and np.allclose(
+        smooth.arrays[changed[0]], plain.arrays[changed[0]] + 1
+    )
+    (tmp_path / "m.npz.json").write_text(
+        '{"output_hidden_activation": "relu", "embedding_size": 9}'
+    )
+    assert read(tmp_path / "m.npz-1500").structure.readout_activation == "relu"
+
+
 def test_kinds_of_numbers_and_text(tmp_path):
     import tensorflow as tf
 

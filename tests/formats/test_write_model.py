@@ -256,6 +256,7 @@ def test_marian_reads_the_source_from_the_end_that_it_writes_from(tmp_path):
     assert settings.right_left and settings.source_reversed
 
 
+@pytest.mark.parametrize("to", ["dl4mt", "nematus", "nematus-tf"])
 @pytest.mark.parametrize(
     ("settings", "warning"),
     [
@@ -264,10 +265,12 @@ def test_marian_reads_the_source_from_the_end_that_it_writes_from(tmp_path):
         ({"right_left": True, "source_reversed": True}, "a model writes and reads from the end"),
     ],
 )
-def test_dl4mt_cannot_state_the_direction_of_a_model(tmp_path, capsys, settings, warning):
+def test_other_programs_do_not_know_the_direction_of_a_model(
+    tmp_path, capsys, settings, warning, to
+):
     model = make(small_structure())
     model.settings = dataclasses.replace(model.settings, **settings)
-    write_model.write(model, tmp_path / "m.npz", "dl4mt")
+    write_model.write(model, target(tmp_path, to), to)
     warned = capsys.readouterr().err
     assert warned.count("cgru: warning: ") == bool(warning) and warning in warned
 

@@ -119,3 +119,22 @@ def test_marians_optimizer_is_written_as_it_was_read(tmp_path):
     for name in one:
         tolerance = 1e-4 if name == "adam_denoms" else 0
         np.testing.assert_allclose(one[name], two[name], rtol=tolerance, atol=0, err_msg=name)
+
+
+def test_a_training_of_marian_1_10_continues(tmp_path):
+    """It has no averages of gradient norms, and the weights only in the model."""
+    folder = Folder(tmp_path / "all", "--type s2s")
+    path = tmp_path / "all/m.npz"
+    given = ["--compat", "marian", "-m", path, *folder.given]
+    runs.trained(*given, "--after", "2u")
+    for own in path.parent.glob("m.npz.state*"):
+        own.unlink()
+    progress, optimizer = Path(f"{path}.progress.yml"), Path(f"{path}.optimizer.npz")
+    values = yaml.safe_load(progress.read_bytes())
+    new = [name for name in values if name.startswith(("loss-", "gradient-", "log-gradient-"))]
+    progress.write_text(yaml.safe_dump({k: v for k, v in values.items() if k not in new}))
+    arrays = array_files.read_npz(optimizer)
+    del arrays["master_parameters"]
+    np.savez(optimizer, **arrays)
+    said = runs.trained(*given, "--after", "4u").messages
+    assert len(new) == 7 and "Resuming after update 2" in said

@@ -15,6 +15,12 @@ def test_words_with_the_names_of_special_words():
     assert vocabulary.decode([9, 7, 2, 1, 5]) == ["eos", "UNK", "the", "UNK", "UNK"]
 
 
+def test_another_text_of_the_unknown_word():
+    vocabulary = Vocabulary({"eos": 0, "UNK": 1, "a": 2})
+    assert vocabulary.with_unk("<unk>").decode([2, 1, 7]) == ["a", "<unk>", "<unk>"]
+    assert vocabulary.decode([2, 1]) == ["a", "UNK"] and vocabulary.encode(["UNK"]) == [1]
+
+
 @pytest.mark.parametrize("content", [old_style("a"), new_style("a"), {"</s>": 0, "<unk>": 1}])
 def test_no_word_of_the_input_ends_the_sentence(content):
     vocabulary = Vocabulary(content)

@@ -521,6 +521,8 @@ def test_unknown_words_are_replaced(tmp_path, lines):
     np.savez(path, **arrays)
     base = ["-m", path, "--translation-maxlen", 3]
     assert lines(*base, text="a b\n") == ["UNK UNK UNK"]
+    amun = ("--compat", "amun", "-u", "--max-length", 9)
+    assert lines("-m", path, *amun, text="a\n")[0].split()[:2] == ["<unk>", "<unk>"]
     assert "UNK" not in lines(*base, "--suppress-unk", text="a b\n")[0]
     copied = lines(*base, "--unk-replace", text="a b\nzzz\n")
     assert set(copied[0].split()) <= {"a", "b"} and copied[1] == "zzz zzz zzz"

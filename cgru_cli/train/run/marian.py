@@ -86,9 +86,9 @@ def _saved(values: Mapping[str, Any], decay: float) -> SavedRun:
     )
     interval = Interval(
         cost=float(values["cost-sum"]),
-        words=int(values["cost-count"]),
+        words=int(values.get("cost-count", 0)),  # since Marian 1.8
         sentences=values["disp-samples"],
-        norm=float(values["gradient-norm-avg"]),
+        norm=float(values.get("gradient-norm-avg", 0)),  # since Marian 1.11
     )
     records = tuple(
         Record(metric, float(of["last-best"]), updates, of["stalled"])
