@@ -6,6 +6,8 @@ from ..errors import UsageError
 from ..system.versions import installed
 
 _UNSPACED = ("zh", "ja", "th", "lo", "km", "my", "bo")  # no space between sentences
+# sentencex also splits names without spaces, such as System.Text.Json
+_APART = re.compile(r"(?:\s|[。｡\uff0e\uff01\uff1f။།។][」』】》\uff09”\u2019\"')]*)\Z")
 
 
 class Sentences:
@@ -24,9 +26,18 @@ class Sentences:
         self._between = "" if target.partition("-")[0] in _UNSPACED else " "
 
     def split(self, line: str) -> list[str]:
-        """The sentences of a line, without spaces around them; a blank line is one sentence."""
-        found = (sentence.strip() for sentence in self._segment(self._language, line))
-        return [sentence for sentence in found if sentence] or [line]
+        """The sentences of a line, without spaces around them; a blank line is one sentence.
+
+        Sentences are separated by spaces, except after the stops of languages without spaces.
+        """
+        found, apart = [""], False
+        for piece in self._segment(self._language, line):
+            if apart or piece[:1].isspace():
+                found.append(piece)
+            else:
+                found[-1] += piece
+            apart = _APART.search(piece) is not None
+        return [one.strip() for one in found if one.strip()] or [line]
 
     def join(self, texts: list[str]) -> str:
         """Join the translations of a line's sentences to one text."""

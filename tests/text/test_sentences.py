@@ -23,6 +23,8 @@ def test_without_the_package(monkeypatch):
         ("zh", "你好。再见。", ["你好。", "再见。"]),
         ("de-AT", "Er kam am 3. Mai.", ["Er kam am 3. Mai."]),
         ("xx", "Er kam am 3. Mai.", ["Er kam am 3.", "Mai."]),  # as English
+        ("en", "See A.Org/B?C=D. Use {0}?{1}.", ["See A.Org/B?C=D.", "Use {0}?{1}."]),
+        ("ja", "「はい。」そうです。", ["「はい。」", "そうです。"]),
         ("en", "", [""]),
         ("en", "   ", ["   "]),
         ("en", " Hello there .  How are you ? ", ["Hello there .", "How are you ?"]),
