@@ -12,6 +12,8 @@ from contextvars import ContextVar
 LONGEST = 2000  # characters of a message
 # how warnings and notes are worded; the Python interface names arguments instead of flags
 WORDING: ContextVar[Callable[[str], str]] = ContextVar("WORDING", default=str)
+# False in the thread of a server, whose log must not quote the texts of its clients
+WARNS: ContextVar[bool] = ContextVar("WARNS", default=True)
 _TENSORFLOW_NODE = re.compile(r"\{\{(function_)?node [^{}]*\}\}\s*")
 
 
@@ -135,8 +137,9 @@ def at(place: str) -> Iterator[None]:
 
 
 def warn(message: str) -> None:
-    """Write `cgru: warning: MESSAGE` to standard error."""
-    write(f"cgru: warning: {one_line(WORDING.get()(message))}\n")
+    """Write `cgru: warning: MESSAGE` to standard error, unless `WARNS` is False."""
+    if WARNS.get():
+        write(f"cgru: warning: {one_line(WORDING.get()(message))}\n")
 
 
 def note(message: str) -> None:

@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Sequence
 
-from ..errors import CgruError, reason
+from ..errors import WARNS, CgruError, reason
 from ..system.garbage import collect_due
 from ..system.terminal import tell
 from .fair_queue import FairQueue
@@ -121,6 +121,7 @@ class Engine:
     # --- the thread -----------------------------------------------------------------------------
 
     def _run(self) -> None:
+        WARNS.set(False)  # warnings about lines quote them
         while self._wait():
             collect_due()
             self._start_due()

@@ -1,11 +1,11 @@
 """Which requests are admitted, and the headers of all answers."""
 
 import pytest
-from serving import client, serving
+from serving import client, loaded, serving
 from starlette.testclient import WebSocketDenialResponse
 from starlette.websockets import WebSocketDisconnect
 
-from cgru_cli import __version__
+from cgru_cli import Translator, __version__
 
 BODY = {"texts": ["a"]}
 
@@ -125,6 +125,15 @@ def test_requests_are_counted_and_logged_without_their_texts(models, capsys):
     assert f'cgru_build_info{{version="{__version__}"}} 1.0' in numbers
     assert "process_cpu_seconds_total" in numbers and "python_info" in numbers
     assert "cgru_queue_lines 0.0" in numbers
+
+
+def test_warnings_never_quote_texts(models, model_path, capsys):
+    lines = ["a b.", "c d.", "d f."] * 3
+    with serving(loaded(model_path, copy=["number"])) as app:
+        client(app).post("/v1/translate", json={"texts": ["a 12 b", *lines]})
+        assert capsys.readouterr().err == ""
+    Translator(model_path, translation_maxlen=4, copy=["number"]).translate("a 12 b")
+    assert "lacks a part of '12'" in capsys.readouterr().err
 
 
 def test_an_internal_error_is_one_line(models, monkeypatch, capsys):
