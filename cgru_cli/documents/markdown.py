@@ -103,5 +103,6 @@ class Markdown(TextDocument):
         translation = _BREAK.sub(broken, translation)
         if r"\|" in segment and not _PIPE.search(segment):  # may be a cell
             translation = _PIPE.sub(r"\|", translation)
-        begins = _BLOCK.match(translation) and not _BLOCK.match(segment)
-        return "\\" + translation if begins else translation
+        if _BLOCK.match(translation) and not _BLOCK.match(segment):
+            return re.sub(r"\d*", r"\g<0>\\", translation, count=1)  # 12\. but \#
+        return translation

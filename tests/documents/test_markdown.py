@@ -35,3 +35,10 @@ def test_labels_of_links_are_those_of_the_document():
     document = Markdown(text.encode())
     assert document.segments == ["See [old book][], [new book] and `[old book]`[^1]."]
     assert document.written(document.segments).decode() == text
+
+
+@pytest.mark.parametrize(
+    ("translation", "written"), [("# b", r"\# b"), ("12. Mai", r"12\. Mai"), ("12) b", r"12\) b")]
+)
+def test_a_translation_begins_no_other_block(translation, written):
+    assert Markdown(b"On May 12").written([translation]).decode() == written
