@@ -28,7 +28,7 @@ _PATTERNS = {
             (
                 r"(?P<literal>\\[!-/:-@\[-`{-~])",
                 r"(?P<ticked>(?P<ticks>`+)(?!`)(?P<ticked_inside>.*?)(?<!`)(?P=ticks)(?!`)|`+)",
-                r"(?P<address><[a-z][a-z0-9+.-]*:[^\s<>]*>)",
+                r"(?P<address><(?:[a-z][a-z0-9+.-]*:[^\s<>]*|[\w.!#$%&'*+/=?^`{|}~-]+@[\w.-]+)>)",
                 _CODE,
                 _POINT,
                 _TAG,

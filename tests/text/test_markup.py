@@ -70,6 +70,7 @@ def test_html(line, translation, links, expected):
         ("2 * 3 snake_case_name _a_", "2 * 3 snake_case_name A", [0, 1, 2, 3, 4],
          "2 * 3 snake_case_name _A_"),
         (r"\*no\* [a] **b", r"\*no\* [a] **b", [0, 1, 2], r"\*no\* [a] **b"),
+        ("mail <me+x@a.org> **now**", "schreib nun", [0, 1], "schreib <me+x@a.org> **nun**"),
         ("![an icon](x.png) <https://a.b>", "ein Bild", [0, 1], "![ein Bild](x.png) <https://a.b>"),
         ("**[a](b)** c & d", "C A & d", [1, 0, 2, 3], "C **[A](b)** & d"),
         ("*a <b>x* y</b>", "*a x* y", [0, 1, 2], "*a <b>x* y</b>"),
