@@ -32,7 +32,8 @@ class Markdown(TextDocument):
     def __init__(self, content: bytes):
         super().__init__(content)
         self._breaks: dict[str, str] = {}  # breaks and the next lines' indents, by their marks
-        parser = installed("markdown_it", "documents").MarkdownIt("commonmark").enable("table")
+        library = installed("markdown_it", "documents")
+        self._parser = library.MarkdownIt("commonmark").enable("table")
         matter = _FRONT_MATTER.match(self.text)
         begin = matter.end() if matter else 0
         starts = [begin, *(match.end() for match in _LINE.finditer(self.text, begin))]
@@ -40,7 +41,7 @@ class Markdown(TextDocument):
         lines, place, before = (0, 0), 0, ""
         normalized = installed("markdown_it.common.utils", "documents").normalizeReference
         found: dict[str, Any] = {"references": {}}
-        for token in parser.parse(self.text[begin:].removeprefix("\ufeff"), found):
+        for token in self._parser.parse(self.text[begin:].removeprefix("\ufeff"), found):
             lines = token.map or lines  # a table cell without a map has the lines of its row
             if token.type == "inline":
                 place = max(place, starts[lines[0]])
@@ -105,4 +106,10 @@ class Markdown(TextDocument):
             translation = _PIPE.sub(r"\|", translation)
         if _BLOCK.match(translation) and not _BLOCK.match(segment):
             return re.sub(r"\d*", r"\g<0>\\", translation, count=1)  # 12\. but \#
+        if self._begins_html(translation) and not self._begins_html(segment):
+            return f"&#8203;{translation}"  # a space without width
         return translation
+
+    def _begins_html(self, line: str) -> bool:
+        """Whether a line would begin an HTML block, in which Markdown has no meaning."""
+        return line[:1] == "<" and self._parser.parse(line)[0].type == "html_block"

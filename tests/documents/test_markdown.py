@@ -38,7 +38,15 @@ def test_labels_of_links_are_those_of_the_document():
 
 
 @pytest.mark.parametrize(
-    ("translation", "written"), [("# b", r"\# b"), ("12. Mai", r"12\. Mai"), ("12) b", r"12\) b")]
+    ("translation", "written"),
+    [
+        ("# b", r"\# b"),
+        ("12. Mai", r"12\. Mai"),
+        ("12) b", r"12\) b"),
+        ("<b>a</b> *b*", "<b>a</b> *b*"),
+        ("<!-- c --> *b*", "&#8203;<!-- c --> *b*"),
+        ("<p>a</p> *b*", "&#8203;<p>a</p> *b*"),
+    ],
 )
 def test_a_translation_begins_no_other_block(translation, written):
     assert Markdown(b"On May 12").written([translation]).decode() == written
