@@ -18,7 +18,7 @@ class Document(ABC):
     """
 
     form: ClassVar[str | None] = "html"
-    media_type: ClassVar[str] = "text/plain; charset=utf-8"
+    media_type: str = "text/plain; charset=utf-8"
 
     def __init__(self) -> None:
         self.segments: list[str] = []
@@ -34,10 +34,10 @@ class Document(ABC):
 class TextDocument(Document):
     """A document in which only the segments of the text are replaced, and no other bytes."""
 
-    def __init__(self, content: bytes):
-        """Raises CgruError if the content is not UTF-8."""
+    def __init__(self, content: bytes, encoding: str = "utf-8"):
+        """Raises CgruError if the content is in another encoding."""
         super().__init__()
-        self.text = decoded(content)
+        self.text, self._encoding = decoded(content, encoding), encoding
         self._spans: list[tuple[int, int]] = []
         self._tags: dict[str, str] = {}  # tags with line breaks, by their form in segments
 
@@ -72,7 +72,8 @@ class TextDocument(Document):
             if one != segment:
                 parts += [self.text[place:start], self.fitted(one, segment)]
                 place = end
-        return "".join([*parts, self.text[place:]]).encode()
+        text = "".join([*parts, self.text[place:]])
+        return text.encode(self._encoding, "xmlcharrefreplace")  # only HTML is not in UTF-8
 
 
 class PlainText(TextDocument):

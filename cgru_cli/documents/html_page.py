@@ -1,6 +1,9 @@
 """HTML (.html): each text between two block tags is a segment, with its inline tags."""
 
+import codecs
+import contextlib
 import re
+import string
 from html.parser import HTMLParser
 
 from ..text.markup import VOID
@@ -11,16 +14,17 @@ _INLINE = frozenset(
     "a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark q rp "
     "rt ruby s samp small span strike strong sub sup time tt u var wbr".split()
 )
+_CHARSET = re.compile(rb"<meta\b[^<>]*?\bcharset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
 _KEPT = frozenset("script style pre textarea svg math template noscript".split())
 
 
 class Html(TextDocument):
     """A page or a part of a page; scripts, styles and preformatted text are unchanged."""
 
-    media_type = "text/html; charset=utf-8"
-
     def __init__(self, content: bytes):
-        super().__init__(content)
+        encoding = _encoding(content)
+        super().__init__(content, encoding)
+        self.media_type = f"text/html; charset={encoding}"
         inline: list[_Part] = []
         for part in _Parts(self.text).found:
             if part.kind != "block":
@@ -109,3 +113,14 @@ def _unpaired(parts: list[_Part]) -> set[_Part]:
     opening = pairs((name, not one.closes) for name, one in zip(names, parts, strict=True))
     paired = {*opening, *opening.values()}
     return {one for i, one in enumerate(parts) if names[i] and i not in paired}
+
+
+def _encoding(content: bytes) -> str:
+    """The encoding that a page declares; UTF-8 if that is unknown or does not extend ASCII."""
+    declared = _CHARSET.search(content[:1024])  # browsers read as much
+    if declared and not content.startswith(codecs.BOM_UTF8):
+        name = declared[1].decode().lower()
+        with contextlib.suppress(LookupError, UnicodeError):
+            if string.printable.encode(name) == string.printable.encode():
+                return name
+    return "utf-8"

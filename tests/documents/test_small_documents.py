@@ -28,6 +28,21 @@ def test_spaces_in_tags_are_kept(tag):
     assert written.decode() == f"<p>One 2 {tag}of it</a>.</p>"
 
 
+@pytest.mark.parametrize(
+    ("declared", "encoding", "written"),
+    [
+        ('charset="ISO-8859-1"', "latin-1", "ä &#8364;"),
+        ("http-equiv=Content-Type content='text/html; charset=koi8-r'", "koi8-r", "&#228; &#8364;"),
+        ("charset=utf-16", "utf-8", "ä €"),
+        ("charset=unknown", "utf-8", "ä €"),
+    ],
+)
+def test_a_page_keeps_the_encoding_that_it_declares(declared, encoding, written):
+    page = f"<meta {declared}><p>©</p><p>One</p>"
+    _, changed = translated("a.html", page.encode(encoding), "One", "ä €")
+    assert changed.decode(encoding) == page.replace("One", written)
+
+
 CATALOGUE = """msgid ""
 msgstr ""
 "Content-Type: text/plain; charset={charset}\\n"
