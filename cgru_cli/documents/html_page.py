@@ -14,6 +14,20 @@ _INLINE = frozenset(
     "a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark q rp "
     "rt ruby s samp small span strike strong sub sup time tt u var wbr".split()
 )
+_ROWS = frozenset("tr tbody thead tfoot".split())
+_ENDED_BY = {  # elements without a required end tag, and the tags that end them
+    "li": frozenset({"li"}),
+    **dict.fromkeys(("dt", "dd"), frozenset({"dt", "dd"})),
+    "option": frozenset({"option", "optgroup"}),
+    "tr": _ROWS,
+    **dict.fromkeys(("td", "th"), _ROWS | {"td", "th"}),
+    "p": _ROWS.union(
+        "td th li dt dd address article aside blockquote details dialog div dl fieldset figcaption "
+        "figure footer form h1 h2 h3 h4 h5 h6 header hr main menu nav ol p pre section table "
+        "ul".split()
+    ),
+}
+_NOT_NESTED = _INLINE | VOID | _ROWS | _ENDED_BY.keys() | {"optgroup"}
 _CHARSET = re.compile(rb"<meta\b[^<>]*?\bcharset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
 _KEPT = frozenset("script style pre textarea svg math template noscript".split())
 
@@ -79,9 +93,19 @@ class _Parts(HTMLParser):
         kind = "block" if self._depth else kind
         self.found.append(_Part(self._starts[line - 1] + column, kind, closes=closes))
 
+    def _nests(self, tag: str) -> bool:
+        """Whether a tag changes the depth in the untranslated element."""
+        return tag not in _NOT_NESTED if self._kept in _ENDED_BY else tag == self._kept
+
+    def _ends(self, tag: str) -> bool:
+        """Whether a tag ends the untranslated element although it may be another's."""
+        return self._depth == 1 and tag in _ENDED_BY.get(self._kept, ())
+
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if self._ends(tag):
+            self._depth = 0
         if self._depth:
-            self._depth += tag == self._kept
+            self._depth += self._nests(tag)
         elif tag in _KEPT or (("translate", "no") in attrs and tag not in VOID):
             self._kept, self._depth = tag, 1
         self._add(tag if tag in _INLINE else "block")
@@ -91,7 +115,7 @@ class _Parts(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         self._add(tag if tag in _INLINE else "block", closes=True)
-        if self._depth and tag == self._kept:
+        if self._depth and (self._nests(tag) or self._ends(tag)):
             self._depth -= 1
 
     def handle_data(self, data: str) -> None:

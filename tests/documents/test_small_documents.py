@@ -29,6 +29,21 @@ def test_spaces_in_tags_are_kept(tag):
 
 
 @pytest.mark.parametrize(
+    ("page", "segments"),
+    [
+        ("<ul><li {}>Tom<ul><li>A</ul><li>The dog</ul><h2>B</h2>", ["The dog", "B"]),
+        ("<ul><li>A<li {}>Tom</b><p>B</ul>The dog", ["A", "The dog"]),
+        ("<div><p {}>Tom <b>B</b></div>The dog<p {}>Tom<h1>A</h1>", ["The dog", "A"]),
+        ("<tr><td {}>A<table><tr><td>B</table>C<td>D<tr {}><td>E<tr><td>F", ["D", "F"]),
+        ("<dl><dt {}>Tom<dd>A<dd {}>B</dl>C<div {}><p>D<p>E</div>F", ["A", "C", "F"]),
+    ],
+)
+def test_an_untranslated_element_ends_without_its_end_tag(page, segments):
+    page = page.replace("{}", "translate=no")
+    assert document_of("a.html", page.encode()).segments == segments
+
+
+@pytest.mark.parametrize(
     ("declared", "encoding", "written"),
     [
         ('charset="ISO-8859-1"', "latin-1", "ä &#8364;"),
