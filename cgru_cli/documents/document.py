@@ -15,6 +15,7 @@ class Document(ABC):
     """A document; `segments` are its texts, one line each.
 
     form: the form of marks in segments (see `text.markup`): html, markdown, or None for no marks.
+    target_language: the code of the translations' language, "" if unknown.
     """
 
     form: ClassVar[str | None] = "html"
@@ -22,6 +23,7 @@ class Document(ABC):
 
     def __init__(self) -> None:
         self.segments: list[str] = []
+        self.target_language = ""
 
     @abstractmethod
     def written(self, translations: Sequence[str]) -> bytes:

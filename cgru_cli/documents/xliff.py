@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import CgruError
+from ..errors import CgruError, warn
 from .document import Document, translatable
 from .inline import PLACEHOLDER, MarkedText
 from .xml import etree, parsed, serialised
@@ -12,6 +12,8 @@ from .xml import etree, parsed, serialised
 _CODE = "ph|bpt|ept|it|sub|bx|ex|x|sc|ec|sm|em|cp"
 _MARKS = re.compile(
     rf"<(?P<code>(?:\w+:)?(?:{_CODE}))\b[^<>]*(?:/>|(?<!/)>.*?</(?P=code)>)|<!--.*?-->|<\?.*?\?>"
+    r"|<(?P<kept>(?:\w+:)?mrk)\b[^<>]*\s(?:mtype=\"protected\"|translate=\"no\")[^<>]*"
+    r"(?:/>|(?<!/)>(?:(?!<(?:\w+:)?mrk\b).)*?</(?P=kept)>)"
     rf"|<(?P<slash>/?)(?P<name>[\w:.-]+)[^<>]*>|{PLACEHOLDER}|\s*\n\s*",
     re.DOTALL,
 )
@@ -60,7 +62,20 @@ class Xliff(Document):
                 target.set("state", "translated")
             elif source.getparent().get("state"):
                 source.getparent().set("state", "translated")
+        if self._units:
+            self._name_language()
         return serialised(self._tree)
+
+    def _name_language(self) -> None:
+        """Write the target language where the file does not name it, or warn."""
+        root, name = self._tree.getroot(), "target-language"
+        files = root.iter("{*}file")
+        if root.get("version", "").startswith("2"):
+            files, name = [root], "trgLang"
+        for one in (one for one in files if not one.get(name)):
+            if not self.target_language:
+                return warn(f"{name} is missing, and the model does not state its language; add it")
+            one.set(name, self.target_language)
 
 
 def _inner(element: Any) -> str:
@@ -71,7 +86,8 @@ def _inner(element: Any) -> str:
 
 def _is_open(unit: Any) -> bool:
     """Whether a unit still needs a translation."""
-    if any(one.get("translate") == "no" for one in (unit, *unit.iterancestors())):
+    stated = (one.get("translate") for one in (unit, *unit.iterancestors()))
+    if next(filter(None, stated), "yes") == "no":
         return False
     target = unit.find("{*}target")
     done = target is not None and (target.text or len(target))

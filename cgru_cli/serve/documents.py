@@ -16,7 +16,7 @@ from starlette.responses import FileResponse, Response
 
 from ..documents.document import Document
 from ..documents.reader import document_of
-from ..errors import CgruError, NotInstalled
+from ..errors import WARNS, CgruError, NotInstalled
 from ..translate.paragraphs import Paragraph
 from ..translate.results import Translation
 from .bodies import body
@@ -79,6 +79,7 @@ class Documents:
             document = await asyncio.to_thread(document_of, name, content)
         except CgruError as error:
             raise _refusal(error, str(error)) from None
+        document.target_language = (model.languages or ("", ""))[1]
         if len(document.segments) > MOST_SEGMENTS:
             count = f"{len(document.segments)} paragraphs"
             raise Refusal("too_large", f"{name}: {count}; this server takes {MOST_SEGMENTS}")
@@ -140,6 +141,7 @@ class Documents:
     async def _translate(
         self, number: str, job: _Job, document: Document, client: Client, kind: Kind
     ) -> None:
+        WARNS.set(False)
         try:
             with self._service.active_request():
                 await self._write(self._path(number), job, document, client, kind)

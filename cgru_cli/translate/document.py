@@ -28,6 +28,7 @@ def translate_document(options: TranslateOptions) -> None:
         options, document=(), markup=document.form, split_sentences=sentences
     )
     search = search_of(options)
+    document.target_language = (search.models[0].languages or ("", ""))[1]
     progress = ProgressCounter("segments", options.quiet)
     translations = list(document.segments)
     for one in search.translations(document.segments, n_best=False):

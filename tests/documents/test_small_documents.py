@@ -129,6 +129,31 @@ def test_the_target_follows_the_segmented_source():
     assert [one.tag for one in children] == ["source", "seg-source", "target", "note"]
 
 
+XLIFF_2 = """<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" version="2.0" srcLang="en">
+<file id="f" translate="no"><unit id="u" translate="yes"><segment><source>See <mrk id="m"
+translate="no">the dog</mrk> and <mrk id="n">me</mrk>.</source></segment></unit>
+<unit id="v"><segment><source>Kept</source></segment></unit></file></xliff>"""
+XLIFF_1 = """<xliff version="1.2"><file source-language="en" translate="no"><body>
+<group translate="yes"><trans-unit id="u"><source>See <mrk
+mtype="protected">the dog</mrk> and <mrk mtype="x">me</mrk>.</source></trans-unit></group>
+<trans-unit id="v"><source>Kept</source></trans-unit></body></file></xliff>"""
+
+
+@pytest.mark.parametrize(
+    ("xliff", "language"), [(XLIFF_2, 'trgLang="de"'), (XLIFF_1, 'target-language="de"')]
+)
+def test_protected_parts_and_the_language_of_xliff(xliff, language, capsys):
+    segments, written = translated("a.xlf", xliff, "me", "you")
+    assert segments == ["See <x0/> and <x1>me</x1>."]
+    assert "is missing, and the model does not state its language" in capsys.readouterr().err
+    target = etree.fromstring(written).find(".//{*}target")
+    assert "".join(target.itertext()) == "See the dog and you."
+    document = document_of("a.xlf", xliff.encode())
+    document.target_language = "de"
+    assert language in document.written(segments).decode()
+    assert capsys.readouterr().err == ""
+
+
 def test_escaped_pipes_in_tables():
     table = "| a \\| b | `c \\| d` e |\n|---|---|\n| f | g |\n"
     segments, written = translated("a.md", table, "b", "b | h")
