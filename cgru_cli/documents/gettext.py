@@ -28,8 +28,11 @@ class Catalogue(Document):
         self._encoding = "utf-8"
         if stated and stated[1] != b"CHARSET":  # a template
             self._encoding = codecs.lookup(stated[1].decode()).name
+        text = decoded(content, self._encoding)
+        self._bom, text = ("\ufeff" if text.startswith("\ufeff") else ""), text.lstrip("\ufeff")
+        self._ends = "\r\n" if "\r\n" in text else "\n"
         # "\n" because polib would open a file whose name is the text
-        text = "\n" + decoded(content, self._encoding)
+        text = "\n" + text.replace("\r\n", "\n")
         self._file = installed("polib", "documents").pofile(text, encoding=self._encoding)
         plurals = _PLURALS.search(self._file.metadata.get("Plural-Forms", ""))
         self._places: list[tuple[Any, int | None, MarkedText]] = []  # None: not a plural
@@ -62,4 +65,5 @@ class Catalogue(Document):
             return self._text().encode()
 
     def _text(self) -> str:
-        return str(self._file).removeprefix("" if self._file.header else "#\n")
+        text = str(self._file).removeprefix("" if self._file.header else "#\n")
+        return self._bom + text.replace("\n", self._ends)

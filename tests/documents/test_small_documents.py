@@ -86,6 +86,14 @@ def test_the_header_states_the_number_of_plural_forms(count, forms):
     assert written.count(b"msgstr[") == count
 
 
+def test_a_catalogue_of_windows():
+    catalogue = CATALOGUE.format(charset="UTF-8", count=2).replace("\n", "\r\n")
+    segments, written = translated("a.po", b"\xef\xbb\xbf" + catalogue.encode(), "file", "Datei")
+    assert segments == ["One file", "<code>%d</code> files"]
+    assert written.startswith(b'\xef\xbb\xbfmsgid ""\r\n')
+    assert b"Datei" in written and written.count(b"\n") == written.count(b"\r\n")
+
+
 def paragraph(inner):
     """A document of Word with one paragraph."""
     out = io.BytesIO()
