@@ -5,10 +5,11 @@ format differs from most of their paragraph, and for other elements between word
 """
 
 import io
+import posixpath
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from .xml import etree, parsed, serialised
 
 LARGEST = 100 << 20  # bytes of the unpacked files
 RATIO = 100  # maximum ratio of unpacked files to the document
-_PARTS = re.compile(r"word/(?:document|header\d*|footer\d*|footnotes|endnotes)\.xml")
+_BESIDE = ("header", "footer", "footnotes", "endnotes")  # parts related to the main part
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _STRICT = "{http://purl.oclc.org/ooxml/"  # begins the namespaces of Strict Open XML
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
@@ -45,17 +46,18 @@ class Word(Document):
                 "times the size of the file"
             )
         names = self._archive.namelist()
-        if "word/document.xml" not in names:
+        mains = _related(self._archive, "", ("officeDocument",)).intersection(names)
+        if not mains:
             raise CgruError("not a .docx file")
+        main = mains.pop()
         types = self._archive.read("[Content_Types].xml")
         if b"macroEnabled" in types or any(name.endswith("vbaProject.bin") for name in names):
             raise CgruError("has macros; save it as a .docx file without them")
         for one in files:
             self._archive.read(one)  # a damaged file is refused now, not after the translation
-        self._trees = {
-            name: parsed(self._archive.read(name)) for name in names if _PARTS.fullmatch(name)
-        }
-        if self._trees["word/document.xml"].getroot().tag.startswith(_STRICT):
+        parts = {main} | _related(self._archive, main, _BESIDE)
+        self._trees = {name: parsed(self._archive.read(name)) for name in names if name in parts}
+        if self._trees[main].getroot().tag.startswith(_STRICT):
             raise CgruError("in Strict Open XML format; save it as a normal Word document (.docx)")
         every = (_Paragraph(p) for tree in self._trees.values() for p in tree.iter(f"{_W}p"))
         self._paragraphs = [one for one in every if translatable(one.plain)]
@@ -72,6 +74,19 @@ class Word(Document):
                 content = self._archive.read(one) if tree is None else serialised(tree)
                 archive.writestr(one, content)
         return out.getvalue()
+
+
+def _related(archive: zipfile.ZipFile, part: str, kinds: Collection[str]) -> set[str]:
+    """The names of the parts of these kinds to which a part, or "" for the file, is related."""
+    folder, name = posixpath.split(part)
+    relations = posixpath.join(folder, "_rels", f"{name}.rels")
+    if relations not in archive.namelist():
+        return set()
+    return {
+        posixpath.normpath(posixpath.join("/", folder, one.get("Target", ""))).lstrip("/")
+        for one in parsed(archive.read(relations)).iter("{*}Relationship")
+        if posixpath.basename(one.get("Type", "")) in kinds
+    }
 
 
 class _Piece(NamedTuple):

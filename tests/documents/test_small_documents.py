@@ -9,6 +9,7 @@ from lxml import etree
 from cgru_cli.documents.reader import document_of
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+RELATION = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 
 
 def translated(name, text, old="", new=""):
@@ -95,15 +96,36 @@ def test_a_catalogue_of_windows():
 
 
 def paragraph(inner):
-    """A document of Word with one paragraph."""
+    """A document of Word with one paragraph and a header, which names its parts as others do."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         archive.writestr("[Content_Types].xml", "<Types/>")
-        archive.writestr(
-            "word/document.xml",
-            f'<w:document xmlns:w="{W}"><w:body><w:p>{inner}</w:p></w:body></w:document>',
-        )
+        for name, kind, target in (
+            ("_rels/.rels", "officeDocument", "/word/main.xml"),
+            ("word/_rels/main.xml.rels", "header", "head/1.xml"),
+        ):
+            relation = f'<Relationship Type="{RELATION}/{kind}" Target="{target}"/>'
+            archive.writestr(name, f"<Relationships>{relation}</Relationships>")
+        for name, text in (("main", inner), ("head/1", ""), ("document", run("Unrelated"))):
+            body = f"<w:body><w:p>{text}</w:p></w:body>"
+            archive.writestr(f"word/{name}.xml", f'<w:d xmlns:w="{W}">{body}</w:d>')
     return out.getvalue()
+
+
+def run(text, style=""):
+    return f'<w:r>{style}<w:t xml:space="preserve">{text}</w:t></w:r>'
+
+
+def rewritten(inner, old, new):
+    """The segments of a paragraph of Word, and the paragraph with `new` instead of `old`."""
+    segments, written = translated("a.docx", paragraph(inner), old, new)
+    with zipfile.ZipFile(io.BytesIO(written)) as archive:
+        found = etree.fromstring(archive.read("word/main.xml")).find(f".//{{{W}}}p")
+    return segments, etree.tostring(found, method="c14n")
+
+
+def canonical(inner):
+    return etree.tostring(etree.fromstring(f'<w:p xmlns:w="{W}">{inner}</w:p>'), method="c14n")
 
 
 def test_content_controls_of_word():
@@ -111,14 +133,10 @@ def test_content_controls_of_word():
         '<w:sdt><w:sdtPr><w:alias w:val="Name"/></w:sdtPr><w:sdtContent><w:r>'
         '<w:t xml:space="preserve">{}</w:t></w:r></w:sdtContent></w:sdt>'
     )
-    before = '<w:r><w:t xml:space="preserve">Dear </w:t></w:r>'
-    content = paragraph(before + control.format("reader"))
-    segments, written = translated("a.docx", content, "reader", "writer")
+    before = run("Dear ")
+    segments, written = rewritten(before + control.format("reader"), "reader", "writer")
     assert segments == ["Dear <x1>reader</x1>"]
-    with zipfile.ZipFile(io.BytesIO(written)) as archive:
-        found = etree.fromstring(archive.read("word/document.xml")).find(f".//{{{W}}}p")
-    wanted = f'<w:p xmlns:w="{W}">{before}{control.format("writer")}</w:p>'
-    assert etree.tostring(found) == etree.tostring(etree.fromstring(wanted))
+    assert written == canonical(before + control.format("writer"))
 
 
 def test_line_breaks_in_texts_of_word_are_spaces():
