@@ -9,7 +9,7 @@ import posixpath
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
@@ -25,7 +25,12 @@ _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _STRICT = "{http://purl.oclc.org/ooxml/"  # begins the namespaces of Strict Open XML
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _CONTROL, _CONTENT = f"{_W}sdt", f"{_W}sdtContent"
-_AROUND = (f"{_W}hyperlink", f"{_W}ins", f"{_W}smartTag", _CONTROL)  # contain runs
+_FIELD, _CODE = f"{_W}fldSimple", f"{_W}instr"
+_CHECK_BOX = f"{_W}sdtPr/{{http://schemas.microsoft.com/office/word/2010/wordml}}checkbox"
+_AROUND = {f"{_W}{name}" for name in "hyperlink ins moveTo smartTag customXml dir bdo".split()}
+_PROPERTIES = {f"{_W}{name}Pr" for name in ("sdt", "sdtEnd", "smartTag", "customXml")}
+_LINK = re.compile(r"\s*HYPERLINK\b", re.IGNORECASE)
+_DEEPEST = 8  # elements around a text; each piece of text repeats them
 _DROPPED = (f"{_W}proofErr", f"{_W}lastRenderedPageBreak", f"{_W}softHyphen")
 
 
@@ -94,7 +99,7 @@ class _Piece(NamedTuple):
 
     text: str | None
     format: Any = None  # w:rPr of a run
-    around: Any = None  # the enclosing element, such as a hyperlink
+    around: tuple[Any, ...] = ()  # the enclosing elements, such as a hyperlink, outermost first
     elements: Sequence[Any] = ()  # of the run if there is one, otherwise of the paragraph
     in_run: bool = False
 
@@ -111,7 +116,7 @@ class _Paragraph:
     def __init__(self, element: Any):
         self._element = element
         self._pieces: list[_Piece] = []
-        for piece in _pieces(element, None):
+        for piece in _pieces(element, ()):
             last = self._pieces[-1] if self._pieces else None
             if last and piece.text and last.text is not None and last.key == piece.key:
                 self._pieces[-1] = last._replace(text=last.text + piece.text)
@@ -120,17 +125,17 @@ class _Paragraph:
         self.plain = "".join(piece.text or "" for piece in self._pieces)
         sizes: Counter = Counter()
         for piece in self._pieces:
-            if piece.text and piece.around is None:
-                sizes[piece.key] += len(piece.text)
+            if piece.text and not piece.around:
+                sizes[piece.key] += sum(map(str.isalpha, piece.text))
         base = sizes.most_common(1)[0][0] if sizes else None
         of_base = (piece for piece in self._pieces if piece.text and piece.key == base)
         self._base = next(of_base, _Piece(""))
         shown = []
         for i, piece in enumerate(self._pieces):
-            if piece.text is None:
-                shown.append(f"<x{i}/>")
-            elif piece.key == base:
+            if piece.text is not None and piece.key == base:
                 shown.append(escaped(piece.text))
+            elif piece.text is None or not translatable(piece.text):
+                shown.append(f"<x{i}/>")
             else:
                 shown.append(f"<x{i}>{escaped(piece.text)}</x{i}>")
         self.segment = "".join(shown)
@@ -145,10 +150,7 @@ class _Paragraph:
         for token in tokens(translation):
             piece, parent = opened[-1]
             if token.kind == "text":
-                text = etree().Element(f"{_W}t")
-                text.text = token.text
-                text.set(_SPACE, "preserve")
-                parent.append(_run(piece.format, [text]))
+                parent.append(_run(piece.format, [_text(token.text)]))
             elif token.kind == "open":
                 inner = self._pieces[token.number]
                 opened.append((inner, _within(inner.around, parent)))
@@ -157,19 +159,24 @@ class _Paragraph:
             else:
                 point = self._pieces[token.number]
                 parent = _within(point.around, parent)
-                elements = list(point.elements)
+                elements = list(point.elements) if point.text is None else [_text(point.text)]
                 parent.extend([_run(point.format, elements)] if point.in_run else elements)
 
 
-def _within(around: Any, parent: Any) -> Any:
-    """A new element like `around`, such as a hyperlink, in the parent; None: the parent itself."""
-    if around is None:
-        return parent
-    element = etree().SubElement(parent, around.tag, around.attrib)
-    if around.tag != _CONTROL:
-        return element
-    element.extend(deepcopy(one) for one in around if one.tag != _CONTENT)
-    return etree().SubElement(element, _CONTENT)
+def _within(around: Iterable[Any], parent: Any) -> Any:
+    """The innermost of new elements like `around`, such as a hyperlink, in the parent."""
+    for one in around:
+        parent = etree().SubElement(parent, one.tag, one.attrib)
+        parent.extend(deepcopy(inside) for inside in one if inside.tag in _PROPERTIES)
+        if one.tag == _CONTROL:
+            parent = etree().SubElement(parent, _CONTENT)
+    return parent
+
+
+def _text(text: str) -> Any:
+    element = etree().Element(f"{_W}t", {_SPACE: "preserve"})
+    element.text = text
+    return element
 
 
 def _run(style: Any, elements: Sequence[Any]) -> Any:
@@ -180,32 +187,58 @@ def _run(style: Any, elements: Sequence[Any]) -> Any:
     return run
 
 
-def _pieces(parent: Any, around: Any) -> Iterator[_Piece]:
-    """The texts of a paragraph or hyperlink, and the elements between them.
-
-    A field, whose result Word computes, is one piece.
-    """
+def _pieces(children: Iterable[Any], around: tuple[Any, ...]) -> Iterator[_Piece]:
+    """The texts of a paragraph or hyperlink, and the elements between them."""
     field: list[Any] = []
     depth = 0
-    for child in parent:
-        changes = [one.get(f"{_W}fldCharType") for one in child.iter(f"{_W}fldChar")]
-        depth += changes.count("begin") - changes.count("end")
-        if depth > 0 or changes:
+    for child in children:
+        is_run = child.tag == f"{_W}r"
+        changes = _changes(child)
+        more = changes.count("begin") - changes.count("end")
+        if depth or more or (changes and is_run):
+            depth = max(0, depth + more)
             field.append(child)
-            if depth <= 0:
-                yield _Piece(None, around=around, elements=field)
+            if not depth:
+                yield from _of_field(field, around)
                 field = []
-        elif child.tag == f"{_W}r":
+        elif is_run:
             style = child.find(f"{_W}rPr")
             for one in child:
-                if one.tag == f"{_W}t":
-                    yield _Piece(LINE_BREAK.sub(" ", one.text or ""), style, around)
-                elif one.tag not in (f"{_W}rPr", *_DROPPED):
+                if one.tag == f"{_W}t" and one.text:
+                    yield _Piece(LINE_BREAK.sub(" ", one.text), style, around, in_run=True)
+                elif one.tag not in (f"{_W}rPr", f"{_W}t", *_DROPPED):
                     yield _Piece(None, style, around, [one], in_run=True)
-        elif child.tag in _AROUND and around is None:
-            for inside in child.iterchildren(_CONTENT) if child.tag == _CONTROL else [child]:
-                yield from _pieces(inside, child)
-        elif child.tag not in (f"{_W}pPr", *_DROPPED):
+        elif len(around) < _DEEPEST and _has_text(child):
+            inside = child.find(_CONTENT) if child.tag == _CONTROL else child
+            yield from _pieces(inside, (*around, child))
+        elif child.tag not in (f"{_W}pPr", *_PROPERTIES, *_DROPPED):
             yield _Piece(None, around=around, elements=[child])
     if field:
+        yield _Piece(None, around=around, elements=field)
+
+
+def _has_text(element: Any) -> bool:
+    """Whether an element contains runs with text to translate."""
+    if element.tag == _CONTROL:
+        return element.find(_CONTENT) is not None and element.find(_CHECK_BOX) is None
+    is_link = element.tag == _FIELD and _LINK.match(element.get(_CODE, ""))
+    return element.tag in _AROUND or bool(is_link)
+
+
+def _changes(element: Any) -> list[str]:
+    """The places in an element where fields begin, their results begin, and fields end."""
+    return [one.get(f"{_W}fldCharType") for one in element.iter(f"{_W}fldChar")]
+
+
+def _of_field(field: Sequence[Any], around: tuple[Any, ...]) -> Iterator[_Piece]:
+    """The texts of a hyperlink; any other field, whose result Word computes, is one piece."""
+    changes = [_changes(one) for one in field]
+    code = "".join(one.text or "" for part in field for one in part.iter(f"{_W}instrText"))
+    begin = next((i for i, one in enumerate(changes, 1) if "separate" in one), len(field))
+    outside = [*field[:begin], field[-1]]
+    whole = sum(map(len, changes)) == 3 and begin < len(field) - 1
+    if _LINK.match(code) and whole and not any(True for x in outside for _ in x.iter(f"{_W}t")):
+        link = etree().Element(_FIELD, {_CODE: code})
+        yield from _pieces(field[begin:-1], (link, *around))
+    else:
         yield _Piece(None, around=around, elements=field)

@@ -139,6 +139,46 @@ def test_content_controls_of_word():
     assert written == canonical(before + control.format("writer"))
 
 
+def field(kind):
+    return f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>'
+
+
+CODE = "<w:r><w:instrText> HYPERLINK x </w:instrText></w:r>"
+LINK = f"{field('begin')}{CODE}{field('separate')}{{}}{field('end')}"
+SIMPLE = '<w:fldSimple w:instr=" HYPERLINK x ">{}</w:fldSimple>'
+
+
+@pytest.mark.parametrize(
+    ("around", "kept"),
+    [
+        (LINK, SIMPLE),
+        (SIMPLE, SIMPLE),
+        (f"<w:ins>{LINK}</w:ins>", SIMPLE.format("<w:ins>{}</w:ins>")),
+        ('<w:dir w:val="rtl">{}</w:dir>', None),
+        ('<w:bdo w:val="ltr">{}</w:bdo>', None),
+        ('<w:moveTo w:id="1">{}</w:moveTo>', None),
+        ('<w:customXml w:element="a"><w:customXmlPr/>{}</w:customXml>', None),
+        ('<w:ins w:id="1"><w:hyperlink w:anchor="b">{}</w:hyperlink></w:ins>', None),
+    ],
+)
+def test_texts_in_other_elements_of_word(around, kept):
+    before = run("The ")
+    segments, written = rewritten(before + around.format(run("dog")), "dog", "cat")
+    assert segments == ["The <x1>dog</x1>"]
+    assert written == canonical(before + (kept or around).format(run("cat")))
+
+
+BOX = """<w:sdt><w:sdtPr><c:checkbox xmlns:c="http://schemas.microsoft.com/office/word/2010/wordml"/>
+</w:sdtPr><w:sdtContent><w:r><w:t>X</w:t></w:r></w:sdtContent></w:sdt>"""
+
+
+@pytest.mark.parametrize("inner", [run(" \u2610 ", "<w:rPr><w:b/></w:rPr>"), BOX])
+def test_pieces_of_word_without_letters_are_kept(inner):
+    segments, written = rewritten(f"{inner}{run('Yes')}", "Yes", "No")
+    assert segments == ["<x0/>Yes"]
+    assert written == canonical(f"{inner}{run('No')}")
+
+
 def test_line_breaks_in_texts_of_word_are_spaces():
     segments, _ = translated("a.docx", paragraph("<w:r><w:t>One\nline, too</w:t></w:r>"))
     assert segments == ["One line, too"]
