@@ -30,10 +30,11 @@ file() {
 plain() { case $1 in *.gz) gzip -dc "$1" ;; *) cat "$1" ;; esac; }
 
 # Name the files here, so that a missing one ends the script.
-general=()
+general=() software=()
 for name in train dev test; do
   for language in "$source" "$target"; do
     general+=("$(file "$GENERAL" "$name" "$language")")
+    [ "$name" = dev ] || software+=("$(file "$data" "$name" "$language")")
   done
 done
 
@@ -43,11 +44,10 @@ cgru prep "$out/prep" -s "${general[0]}" -t "${general[1]}" --dev "${general[2]}
 
 mkdir -p "$out/text"
 if [ ! -e "$out/text/train.target" ]; then
-  train=("$(file "$data" train "$source")" "$(file "$data" train "$target")")
-  plain "${train[0]}" | cgru prep --apply "$out/prep" --side source > "$out/text/train.source"
-  plain "${train[1]}" | cgru prep --apply "$out/prep" --side target > "$out/text/train.part"
-  plain "$(file "$data" test "$source")" > "$out/text/test.source"
-  plain "$(file "$data" test "$target")" > "$out/text/test.target"
+  plain "${software[0]}" | cgru prep --apply "$out/prep" --side source > "$out/text/train.source"
+  plain "${software[1]}" | cgru prep --apply "$out/prep" --side target > "$out/text/train.part"
+  plain "${software[2]}" > "$out/text/test.source"
+  plain "${software[3]}" > "$out/text/test.target"
   mv "$out/text/train.part" "$out/text/train.target"
 fi
 
@@ -61,7 +61,8 @@ cgru train "$out/prep" -m "$out/general/model.npz" --dim-emb 128 --dim-rnn 256 \
 score() {
   local model=$out/$1/model.npz translation=$out/$1/test.$2
   if [ ! "$translation" -nt "$model" ]; then
-    cgru translate -m "$model" -k 5 -n 1 < "$3" > "$translation.part"
+    # In $(score ..), bash ignores -e.
+    cgru translate -m "$model" -k 5 -n 1 < "$3" > "$translation.part" || return
     mv "$translation.part" "$translation"
   fi
   sacrebleu "$4" -i "$translation" -m bleu -b -w 1

@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -170,6 +171,38 @@ def test_adaptation(tmp_path):
     for name in ("general", "prior-0.5"):
         assert _lines(tmp_path / f"o/{name}/test.general") == 7
         assert _lines(tmp_path / f"o/{name}/test.software") == 6
+
+
+def _error(tmp_path: Path, script: str, cgru: str, **variables: object) -> str:
+    """The error of a recipe that fails, where `cgru` is a shell script."""
+    program = tmp_path / "bin/cgru"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(f"#!/bin/sh\n{cgru}\n")
+    program.chmod(0o755)
+    path = (program.parent, Path(sys.executable).parent, os.environ["PATH"])
+    done = subprocess.run(
+        [ROOT / "recipes" / script],
+        env=os.environ
+        | {"PATH": os.pathsep.join(map(str, path))}
+        | {name: str(value) for name, value in variables.items()},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    return done.stderr
+
+
+def test_adaptation_keeps_no_partial_translation(tmp_path):
+    general = _text(tmp_path / "general", {"train": 3, "dev": 2, "test": 2})
+    variables = {"GENERAL": general, "DATA": general, "OUT": tmp_path / "o"}
+    for path in ("prep/test.raw", "text/train.target", "general/model.npz"):
+        (tmp_path / "o" / path).parent.mkdir(parents=True)
+        (tmp_path / "o" / path).touch()
+    fails = "[ $1 != translate ] || { echo half; echo no memory >&2; exit 1; }"
+    assert _error(tmp_path, "it-docs/adapt.sh", fails, **variables).endswith("no memory\n")
+    assert not (tmp_path / "o/general/test.general").exists()
+    (general / "train.en").unlink()
+    assert "train.en: no such file" in _error(tmp_path, "it-docs/adapt.sh", "", **variables)
 
 
 @pytest.mark.parametrize("together", choice([False, True], False))
