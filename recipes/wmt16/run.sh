@@ -47,8 +47,11 @@ for path in "$data"/train{,.*}."$source"{,.gz}; do
   targets+=("$(file "${name##*/}" "$target")")
 done
 [ "${#sources[@]}" -gt 0 ] || { echo "$data: no train.$source in it" >&2; exit 1; }
-dev=("$(file dev "$source")" "$(file dev "$target")")
-test=("$(file test "$source")" "$(file test "$target")")
+dev=() test=()
+for language in "$source" "$target"; do  # one at a time, so that a missing file ends the script
+  dev+=("$(file dev "$language")")
+  test+=("$(file test "$language")")
+done
 mono=
 for path in "$data/mono.$target"{,.gz}; do [ ! -e "$path" ] || mono=$path; done
 
@@ -111,7 +114,7 @@ if [ -n "$mono" ]; then
     else
       cgru translate -m "$model" --output-sampling "$search" -i "$mono" -o "$back/translated"
     fi
-    sed "s/^/${tag:+$tag }/" "$back/translated" > "$back/text.part"
+    before=${tag:+$tag } awk '{ print ENVIRON["before"] $0 }' "$back/translated" > "$back/text.part"
     mv "$back/text.part" "$back/text.$source"
   fi
   sources+=("$back/text.$source") targets+=("$mono")

@@ -284,7 +284,7 @@ def test_wmt16(tmp_path):
     texts = {"train": 300, "train.more": 3, "dev": 5, "test": 7, "mono": 9}
     data = _text(tmp_path / "data", texts)
     options = (*PLAIN, "--after", "3u", "--save-freq", "1u", "--keep", "2")
-    variables = {"OUT": tmp_path / "o", "DATA": data, "SAMPLE": 1, "TAG": "back"}
+    variables = {"OUT": tmp_path / "o", "DATA": data, "SAMPLE": 1, "TAG": "</R&D>"}
     (data / "mono.en").unlink()
     done = _run("wmt16/run.sh", *options, "--valid-freq", "2u", **variables)
     translations = [tmp_path / f"o/test.{name}.de" for name in ("single", "average", "ensemble")]
@@ -294,10 +294,17 @@ def test_wmt16(tmp_path):
     kept = sorted(path.name for path in (tmp_path / "o/model").glob("*.u?.npz"))
     assert kept == [f"model.npz.u{n}.npz" for n in (2, 3)]
     back = (tmp_path / "o/back/text.en").read_text("utf-8").splitlines()
-    assert len(back) == 9 and all(line.startswith("back") for line in back)
+    assert len(back) == 9 and all(line.startswith("</R&D> ") for line in back)
     manifest = json.loads((tmp_path / "o/prep/manifest.json").read_text("utf-8"))
     inputs = [entry for entry in manifest["request"]["inputs"] if entry["role"] == "source"]
     assert [Path(entry["path"]).name for entry in inputs] == ["train.en", "text.en"]
+
+
+def test_wmt16_needs_its_test_set_before_it_trains(tmp_path):
+    data = _text(tmp_path / "data", {"train": 3, "dev": 2, "test": 2})
+    (data / "test.en").unlink()
+    error = _error(tmp_path, "wmt16/run.sh", "echo training >&2", DATA=data, OUT=tmp_path / "o")
+    assert error == f"{data}/test.en: no such file, nor with .gz\n"
 
 
 @pytest.mark.exhaustive
