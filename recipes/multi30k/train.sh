@@ -101,7 +101,7 @@ for seed in $seeds; do
     cgru train "$out/prep" -m "$run/model.npz" --seed "$seed" --defaults fixed "$@" \
       --pretrained-model "$model" --objective mrt --mrt-samples 20 --mini-batch 16 \
       --max-length 60 --learn-rate 0.0001 --disp-freq 50u --save-freq 100u --valid-freq 0 \
-      --after "${risk}u"
+      --label-smoothing 0 --after "${risk}u"  # minimum risk has no labels to smooth
     model=$run/model.npz
     tested "$run" "$model" "$seed"
   fi

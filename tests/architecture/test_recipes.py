@@ -212,7 +212,7 @@ def test_multi30k(tmp_path, together):
     pytest.importorskip("subword_nmt")
     tests = {"test_2016_flickr": 5, "test_2017_flickr": 6}
     data = _text(tmp_path / "data", {"train": 200, "val": 4, **tests}, packed=True)
-    sizes = (*SMALL, "--after", "2u")
+    sizes = (*SMALL, "--after", "2u", "--label-smoothing", "0.1")
     variables = {"OUT": tmp_path / "o", "DATA": data, "SETUP": "large"}
     variables |= {"SOURCE": "de", "TARGET": "en"}
     done = _run("multi30k/train.sh", *sizes, SEEDS=4, RISK=1, **variables)
