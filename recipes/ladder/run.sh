@@ -5,9 +5,8 @@
 #   [UPDATES=2500] [EMBEDDING=64] [STATE=128] [JOBS=2] recipes/ladder/run.sh [options of cgru train]
 #
 # DATA holds raw text, one sentence per line: train, val, test_2016_flickr and test_2017_flickr,
-# each
-.en.gz and .de.gz. A model is TYPE-CELL; kneser-ney is the n-gram language model. Run it again
-# after an interruption to resume. Needs: pip install '.[prep,plot,recipes]'
+# each .en.gz and .de.gz. A model is TYPE-CELL; kneser-ney is the n-gram language model. Run it
+# again after an interruption to resume. Needs: pip install '.[prep,plot,recipes]'
 set -euo pipefail
 
 : "${DATA:?the folder of the corpus, as DATA=data/multi30k}"

@@ -44,6 +44,7 @@ def test_the_shell_understands_it(script):
     lines = script.read_text("utf-8").split("\n")
     assert lines[0] == "#!/usr/bin/env bash" and "set -euo pipefail" in lines
     assert max(map(len, lines)) <= 100
+    assert all(line.startswith("#") for line in lines[: lines.index("set -euo pipefail")])
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
