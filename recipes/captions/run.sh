@@ -18,6 +18,7 @@ done
 if [ ! -e "$data/train.txt" ]; then  # the last file that pictures.py writes
   python "$here/pictures.py" "$data"
 fi
+mkdir -p "$out"
 if [ ! -e "$out/vocab.yml" ]; then
   cgru prep --vocabulary-only --compat marian < "$data/train.txt" > "$out/vocab.part"
   mv "$out/vocab.part" "$out/vocab.yml"

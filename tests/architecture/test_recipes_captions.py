@@ -63,9 +63,10 @@ def test_captions(pictures, tmp_path):
     assert not known & new
     done = subprocess.run(
         [FOLDER / "run.sh", "--dim-rnn", "8", "--after", "2u"],
-        env=os.environ | {"PATH": prepared.path(), "OUT": str(tmp_path), "SEEDS": "1"},
+        env=os.environ | {"PATH": prepared.path(), "SEEDS": "1",
+                          "DATA": str(tmp_path / "data"), "OUT": str(tmp_path / "o")},
         capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "mean of 1 seeds" in done.stdout
-    assert len((tmp_path / "seed1/new.txt").read_text().split("\n")) == 13
+    assert len((tmp_path / "o/seed1/new.txt").read_text().split("\n")) == 13
