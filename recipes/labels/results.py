@@ -3,7 +3,7 @@
 
     python results.py DATA words.labels seed1/test.labels seed2/test.labels --apart short
 
-Files in folders seed* belong to one model. --apart also prints the accuracy for lines of at most
+Files in folders seedN belong to one model. --apart also prints the accuracy for lines of at most
 three words (short), or for words that are not in the training text (unseen).
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 import statistics
 import sys
 from collections.abc import Sequence
@@ -57,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     reference = read(options.data / "test.labels")
     systems: dict[str, list[list[float]]] = {}
     for path in options.labels:
-        name = "network" if path.parent.name.startswith("seed") else path.stem
+        name = "network" if re.fullmatch(r"seed\d+", path.parent.name) else path.stem
         try:
             systems.setdefault(name, []).append(shares(read(path), reference, apart))
         except ValueError:

@@ -125,14 +125,14 @@ def test_the_table(tmp_path, capsys):
         "train.text": "a b\n",
         "test.text": "a b c\nc\n",
         "test.labels": "x y z\nz\n",
-        "simple.labels": "x y x\nx\n",  # 50 %, of unseen words 0
+        "seeds/simple.labels": "x y x\nx\n",  # 50 %, of unseen words 0
         "seed1/test.labels": "x y z\nz\n",  # 100, 100
         "seed2/test.labels": "x y z\ny\n",  # 75, 50
         "short.labels": "x\n",
     }.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    files = [str(tmp_path / f"{x}.labels") for x in ("simple", "seed1/test", "seed2/test")]
+    files = [str(tmp_path / f"{x}.labels") for x in ("seeds/simple", "seed1/test", "seed2/test")]
     results.main([str(tmp_path), *files, "--apart", "unseen"])
     assert capsys.readouterr().out.splitlines()[2:] == [
         "| simple | 50.0 | 0.0 |",
@@ -140,7 +140,7 @@ def test_the_table(tmp_path, capsys):
     ]
     (tmp_path / "test.text").write_text("a b c\na b c d\n")
     (tmp_path / "test.labels").write_text("x\ny\n")
-    (tmp_path / "simple.labels").write_text("y\ny\n")
+    (tmp_path / "seeds/simple.labels").write_text("y\ny\n")
     results.main([str(tmp_path), files[0], "--apart", "short"])
     assert capsys.readouterr().out.splitlines()[2:] == ["| simple | 50.0 | 0.0 |"]
     with pytest.raises(SystemExit, match=r"short\.labels: number of labels differs"):
