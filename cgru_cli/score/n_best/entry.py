@@ -9,6 +9,7 @@ columns of numbers without names: column0, column1, ... DL4MT puts no spaces aro
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ...errors import CgruError
@@ -40,12 +41,13 @@ class Entry(NamedTuple):
         """Words of the text, including EOS."""
         return len(tokens(self.text)) + 1
 
-    def with_total(self, total: float) -> str:
-        """The line with its newline, and another total after its features."""
+    def with_total(self, total: float, join: Callable[[str], str] = str) -> str:
+        """The line with its newline, and another total after its features; join: of its text."""
         rest = self.fields[self.place + 1 :]
         if rest and is_number(rest[0].strip(" ")):  # the former total
             rest = rest[1:]
-        fields = [*self.fields[: self.place + 1], f"{total:g}", *rest]
+        own = self.fields[0], join(self.text), *self.fields[2 : self.place + 1]
+        fields = [*own, f"{total:g}", *rest]
         return SEPARATOR.join(field.strip(" ") for field in fields) + "\n"
 
 

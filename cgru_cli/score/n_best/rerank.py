@@ -165,7 +165,7 @@ class Reranker:
         totals = self.totals(entries)
         order = sorted(range(len(entries)), key=lambda i: -totals[i])
         if self._whole:
-            return "".join(entries[i].with_total(totals[i]) for i in order)
+            return "".join(entries[i].with_total(totals[i], self.join) for i in order)
         return self.join(entries[order[0]].text) + "\n"
 
     def totals(self, entries: Sequence[Entry]) -> list[float]:

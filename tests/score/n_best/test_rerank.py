@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from cgru_cli.errors import CgruError
 from cgru_cli.options.feature_weights import FeatureWeights
 from cgru_cli.score.n_best.rerank import Reranker, Sentences
+from cgru_cli.text.subwords import join_bpe
 
 FLOATS = st.integers(-40, 40).map(lambda i: i / 4)
 HYPOTHESIS = st.tuples(st.lists(st.sampled_from("ab"), max_size=3), FLOATS, FLOATS)
@@ -53,6 +54,8 @@ def test_the_whole_list_is_sorted_and_has_new_totals():
     assert reranked(lines, alpha=1.0, sentences=4, whole=True) == (
         "0 ||| b ||| F0= -1.5 ||| -0.75\n0 ||| a a ||| F0= -3 ||| -1\n2 ||| c ||| F0= -1 ||| -0.5\n"
     )
+    pieces = ["0 ||| d@@ e f ||| F0= -1 ||| 5"]
+    assert reranked(pieces, whole=True, join=join_bpe) == "0 ||| de f ||| F0= -1 ||| -1\n"
 
 
 def test_lengths_are_in_words_of_the_model():
