@@ -2,8 +2,9 @@
 
     number ||| hypothesis ||| [other fields |||] features [||| total ||| ..]
 
-Features are `F0= -1.5 F1= -2`, where `TM= -1 -2` stands for TM_0 and TM_1; or, in Nematus' lists,
-columns of numbers without names: column0, column1, ... DL4MT puts no spaces around `|||`.
+Features are `F0= -1.5 F1= -2`, where `TM= -1 -2` stands for TM_0 and TM_1; in lists of old versions
+of Moses, `lm: -1.5 tm: -1 -2`; or, in Nematus' lists, columns of numbers without names: column0,
+column1, ... DL4MT puts no spaces around `|||`.
 """
 
 from __future__ import annotations
@@ -79,18 +80,25 @@ def place_of(fields: list[list[str]]) -> int:
     """
     numbers = len(fields)
     for place, words in list(enumerate(fields))[2:]:
-        if any(word.endswith("=") for word in words) and words[0] != _WORDS:
+        if end_of_names(words) and words[0] != _WORDS:
             return place
         if numbers == len(fields) and words and all(map(is_number, words)):
             numbers = place
     return numbers
 
 
+def end_of_names(words: list[str]) -> str:
+    """The end of a feature's name in a field: `=`, or `:` for old Moses; "" without names."""
+    if any(word.endswith("=") for word in words):
+        return "="
+    return ":" if len(words) > 1 and words[0].endswith(":") and is_number(words[1]) else ""
+
+
 def _features(words: list[str]) -> dict[str, float]:
     groups: dict[str, list[float]] = {"": []}
     name = ""
     for word in words:
-        if word.endswith("="):
+        if word.endswith(("=", ":")):
             name = word[:-1]
             if not name:
                 raise CgruError("a feature has no name")

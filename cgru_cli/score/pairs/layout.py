@@ -14,7 +14,7 @@ from ...output.hypothesis import Hypothesis
 from ...output.layout import Layout
 from ...output.numbers import c_float
 from ...system.lines import tokens
-from ..n_best.entry import SEPARATOR, place_of, split
+from ..n_best.entry import SEPARATOR, end_of_names, place_of, split
 
 
 @dataclass(frozen=True)
@@ -70,12 +70,14 @@ class ScoreLayout:
             return f"{entry} {' '.join(self.number(one.total) for one in scored)}\n"
         separator = SEPARATOR if SEPARATOR in entry else SEPARATOR.strip()
         _, fields = split(entry)
-        place = place_of([*map(tokens, fields)])
+        words = [*map(tokens, fields)]
+        place = place_of(words)
+        end = end_of_names(words[place]) if place < len(words) else ""
         if self.layout.third_has_features:
-            place = min(2, len(fields))
+            place, end = min(2, len(fields)), "="
         named = self.feature if len(scored) == 1 else f"{self.feature}{{}}"
         signed = [c_float(self.layout.signed(one.total)) for one in scored]
-        added = [f"{named.format(i)}= {score}" for i, score in enumerate(signed)]
+        added = [f"{named.format(i)}{end or '='} {score}" for i, score in enumerate(signed)]
         features = " ".join([*(one.strip(" ") for one in fields[place : place + 1]), *added])
         more = self._fields(self.layout.as_read(scored[0])).split(SEPARATOR)[1:]
         line = [*fields[:place], *more, features, *fields[place + 1 :]]
