@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .. import errors
 from ..errors import UsageError
 from ..formats.declared import check_declared
 from ..formats.loaded_model import LoadedModel, check_attention, check_ensemble, load_model
@@ -111,7 +112,7 @@ def _with_models(
     if backward:
         given = backward, backward_reading
         scorers.append(EnsembleScorer.planned(plan, *given, weights=(), backward=True))
-    scoring = _Scoring(options, scorers, layout, heatmaps, lengths)
+    scoring = _Scoring(plan, scorers, layout, heatmaps, lengths)
     with heatmaps, LineWriter(options.output) as writer:
         try:
             for text in scoring.texts(pairs):
@@ -129,14 +130,14 @@ def _with_models(
 class _Scoring:
     """Scores all pairs of the input, in windows, and formats the scores."""
 
-    options: ScoreOptions
+    plan: ScorePlan
     scorers: Sequence[EnsembleScorer]  # one per column; with --dual, one per direction
     layout: ScoreLayout
     heatmaps: Heatmaps
     lengths: dict[int, int] | None  # filled with each line's number of target words (with EOS)
 
     def __post_init__(self) -> None:
-        options = self.options
+        options = self.plan.options
         self.summary = self.filter = None
         if options.summary:
             ends = [scorer.models[0].loaded.writes_text for scorer in self.scorers]
@@ -147,7 +148,7 @@ class _Scoring:
 
     def texts(self, pairs: Pairs) -> Iterator[str]:
         """The output, in the order of the input."""
-        options, in_order = self.options, InOrder[str]()
+        options, in_order = self.plan.options, InOrder[str]()
         progress = ProgressCounter("pairs", options.quiet)
         start = 0
         for window in pairs.windows(options.mini_batch, options.maxi_batch):
@@ -166,14 +167,15 @@ class _Scoring:
 
     def _scored(self, number: int, pair: Pair, scored: Sequence[ScoredPair]) -> str:
         """The output for a pair; "" if it is only counted."""
+        options = self.plan.options
         if self.heatmaps.wants(number):
-            names = iter(model_names(self.options.model))
+            names = iter(model_names(options.model))
             views = []
             for scorer, one in zip(self.scorers, scored, strict=True):
                 views += scorer.views(one, [next(names) for _ in scorer.models])
             self.heatmaps.add(number, views, pair.source, pair.target)
         hypotheses = [one.hypothesis for one in scored]
-        if self.options.dual:
+        if options.dual:
             hypotheses = [dual_score(*hypotheses)]
         if self.summary:
             self.summary.add(hypotheses)
@@ -181,7 +183,8 @@ class _Scoring:
         if self.lengths is not None:
             self.lengths[number] = len(hypotheses[0].word_scores)
         if pair.entry:
-            return self.layout.entry(pair.entry, hypotheses)
+            with errors.at(f"{self.plan.list_name}: line {number + 1}"):
+                return self.layout.entry(pair.entry, hypotheses)
         if self.filter:
             return self.filter.line(pair, number, self.layout.number(hypotheses[0].total))
         return self.layout.pair(number, scored[0].source, hypotheses, pair.target)

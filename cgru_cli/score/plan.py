@@ -77,6 +77,11 @@ class ScorePlan:
         return self.ranking is not None and self.options.compat != Program.DL4MT
 
     @property
+    def list_name(self) -> str:
+        """The n-best list, for messages."""
+        return "standard input" if self.options.n_best == "-" else str(self.options.n_best)
+
+    @property
     def files(self) -> tuple[str, ...]:
         """The input files that the options name."""
         options = self.options

@@ -232,7 +232,7 @@ def test_scores_do_not_depend_on_batches(model, lines, tmp_path, pairs, mini, ma
     np.testing.assert_allclose(shuffled, together[order], atol=1e-5)
 
 
-def test_lists_keep_their_lines(model, lines, texts, tmp_path):
+def test_lists_keep_their_lines(model, lines, score, texts, tmp_path):
     entries = [
         "0 ||| A D@@ E ||| F0= -1.5 ||| -1.5",
         "0 ||| F ||| F0= -2 F1= 3 ||| -2",
@@ -250,6 +250,12 @@ def test_lists_keep_their_lines(model, lines, texts, tmp_path):
         "3 ||| B ||| -7 R2L= X ",
         "3 ||| unseen ||| R2L= X ",
     ]
+    again = tmp_path / "again"
+    again.write_text("".join(f"{line}\n" for line in printed))
+    given = ["-m", model, "-s", texts[1], "--n-best", again, "--n-best-feature", "R2L"]
+    code, text, messages = score(*given)
+    assert (code, text) == (1, "")
+    assert f"{again}: line 1: feature R2L is there already; name the new one with" in messages
     nematus = lines("-m", model, "-s", texts[1], "--n-best", path, "--compat", "nematus")
     for line, entry, score in zip(nematus, entries, scores, strict=True):
         assert line.startswith(f"{entry} ")

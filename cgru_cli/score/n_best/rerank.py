@@ -112,9 +112,8 @@ def ranker_of(plan: ScorePlan, lengths: dict[int, int] | None) -> Reranker | Tun
     options, weights = plan.options, plan.ranking
     if weights is None and options.oracle is None:
         return None
-    name = "standard input" if options.n_best == "-" else str(options.n_best)
     in_words = options.in_words or options.join_bpe
-    sentences = Sentences(name, plan.alpha, lengths, in_words=in_words)
+    sentences = Sentences(plan.list_name, plan.alpha, lengths, in_words=in_words)
     sentences.checks_gaps = not options.source
     join = join_bpe if options.join_bpe else str
     if weights is None:

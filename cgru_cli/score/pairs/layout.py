@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...errors import UsageError
+from ...errors import CgruError, UsageError
 from ...output.hypothesis import Hypothesis
 from ...output.layout import Layout
 from ...output.numbers import c_float
@@ -63,7 +63,8 @@ class ScoreLayout:
         Nematus appends the scores to the line. Marian adds features to the third field, with the
         alignment and word scores before it; otherwise they are added to the field of features, also
         after the alignment and word scores of the list. A line without features gets a new field.
-        Raises CgruError for a line of another format.
+        Raises CgruError for a line of another format, and for one that has the feature already,
+        which Marian would repeat.
         """
         if self.layout.appends_scores:
             entry = entry.strip()
@@ -72,12 +73,19 @@ class ScoreLayout:
         _, fields = split(entry)
         words = [*map(tokens, fields)]
         place = place_of(words)
-        end = end_of_names(words[place]) if place < len(words) else ""
+        listed = words[place] if place < len(words) else []
+        end = end_of_names(listed)
         if self.layout.third_has_features:
-            place, end = min(2, len(fields)), "="
-        named = self.feature if len(scored) == 1 else f"{self.feature}{{}}"
+            place, end, listed = min(2, len(fields)), "=", []
+        numbers = range(len(scored)) if len(scored) > 1 else [""]
+        names = [f"{self.feature}{i}{end or '='}" for i in numbers]
+        for name in names:
+            if name in listed:
+                raise CgruError(
+                    f"feature {name[:-1]} is there already; name the new one with --n-best-feature"
+                )
         signed = [c_float(self.layout.signed(one.total)) for one in scored]
-        added = [f"{named.format(i)}{end or '='} {score}" for i, score in enumerate(signed)]
+        added = [f"{name} {score}" for name, score in zip(names, signed, strict=True)]
         features = " ".join([*(one.strip(" ") for one in fields[place : place + 1]), *added])
         more = self._fields(self.layout.as_read(scored[0])).split(SEPARATOR)[1:]
         line = [*fields[:place], *more, features, *fields[place + 1 :]]

@@ -114,6 +114,8 @@ def test_marian_adds_to_the_third_field():
     """Whatever it has (marian-dev, src/rescorer/score_collector.cpp)."""
     entry = layout("marian").entry("0 ||| A ||| WordScores= -1 ||| F0= -1 ||| -9", [hypothesis()])
     assert entry == "0 ||| A ||| WordScores= -1 Score= -2.5 ||| F0= -1 ||| -9\n"
+    twice = layout("marian").entry("0 ||| A ||| Score= -1 ||| -9", [hypothesis()])
+    assert twice == "0 ||| A ||| Score= -1 Score= -2.5 ||| -9\n"
 
 
 def test_a_list_gets_a_feature_of_each_model():
