@@ -17,6 +17,7 @@ CORPUS = Group("Corpus filtering")
 RERANKING = Group("N-best lists", needs="--rerank or --tune or --oracle")
 METRIC = Group("Metrics")
 EVALUATING = Group("Metrics", needs="--metric")
+OPTIMISING = Group("Metrics", needs="--metric or --tune")
 COMPARING = Group("Metrics", needs="--metric or --tune or --oracle")
 
 _RANKING = "--summary, --word-scores, --alignment, --alignment-format, --heatmap"
@@ -35,7 +36,8 @@ class ScoreOptions(FilterOptions):
     compat: str | None = MODEL_AND_TEXT.choice("nematus", "nematus-tf", "dl4mt", "marian")("""
         --compat: print scores with the sign and the output layout of this program""")
     print_target: bool = MODEL_AND_TEXT("""
-        --print-target: print each translation before its scores, like Nematus' --verbose""")
+        --print-target: print each translation before its scores, like Nematus' --verbose; excludes
+        --summary, --keep-above, --keep-below""")
     max_length: int = MODEL_AND_TEXT.whole(1, 1_000_000, default=1000)("""
         --max-length N: cut longer source lines, with a warning, and reject longer translations
         (words)""")
@@ -75,7 +77,7 @@ class ScoreOptions(FilterOptions):
     oracle: str | None = LISTS.choice("chrf", "bleu")(f"""
         --oracle METRIC: for each sentence, print the hypothesis of the n-best list most similar to
         --reference, by sentence-level chrF or BLEU; needs --n-best and --reference; excludes
-        {_RANKING}, --model, --rerank, --tune""")
+        {_RANKING}, --model, --rerank, --tune, --normalize""")
     tune: str | None = LISTS(f"""
         --tune FILE: optimise the weights for reranking the n-best list against --reference,
         starting from the weights of --rerank, and write them to FILE; needs --n-best and
@@ -88,7 +90,8 @@ class ScoreOptions(FilterOptions):
     join_bpe: bool = RERANKING("--join-bpe: in hypotheses, join sub-words that end in `@@`")
     in_words: bool = RERANKING("""
         --in-words: the list has the words or sub-words of the model that wrote it, so --normalize
-        can count them without that model (implied by --join-bpe); excludes --model""")
+        can count them without that model (implied by --join-bpe); needs --rerank or --tune;
+        excludes --model""")
 
     keep_above: float | None = CORPUS.number(-1e9, 1e9)(f"""
         --keep-above X: print only sentence pairs whose score is greater than X, as four
@@ -125,7 +128,7 @@ class ScoreOptions(FilterOptions):
     lowercase: bool = COMPARING("--lowercase: compute case-insensitive BLEU and chrF")
     format: str = EVALUATING.choice("text", "json", "markdown", default="text")("""
         --format: output format of the scores of --metric""")
-    width: int = COMPARING.whole(0, 15, default=1)("""
+    width: int = OPTIMISING.whole(0, 15, default=1)("""
         --width N: number of decimals in the scores of --metric and --tune""")
 
     mini_batch: int = DEVICES.whole(1, 1_000_000, default=64)("""

@@ -41,6 +41,8 @@ class ScorePlan:
         if self.compares_texts:
             _check_texts(options, self.metrics)
             return
+        if options.compat is None:
+            _check_effect(options)
         ranks = options.rerank is not None or options.tune is not None
         _check_pairs(options, self.files, ranks=ranks or options.oracle is not None)
         if options.model and (options.ensemble or options.weights):
@@ -199,6 +201,18 @@ def _check_texts(options: ScoreOptions, metrics: Sequence[str]) -> None:
     if options.paired and len(options.target) < 2:
         raise UsageError("--paired compares systems: name two or more with --target")
     check_distinct((*options.target, *options.reference), options.output)
+
+
+def _check_effect(options: ScoreOptions) -> None:
+    """Raise UsageError for options without effect, which other programs accept."""
+    if options.summary and options.normalize:
+        raise UsageError("--summary and --normalize exclude each other")
+    if options.n_best and options.print_target:
+        raise UsageError("--print-target and --n-best exclude each other")
+    if options.n_best_feature != ScoreOptions.n_best_feature and not (
+        options.n_best and options.model
+    ):
+        raise UsageError("--n-best-feature needs --n-best and --model")
 
 
 def _check_pairs(options: ScoreOptions, files: Sequence[str], *, ranks: bool) -> None:

@@ -95,6 +95,26 @@ def test_options_select_the_reader_of_pairs(texts, options, kind):
             assert type(pairs) is Texts
 
 
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"summary": "ce-sum", "normalize": 1.0}, "--summary and --normalize"),
+        ({"n_best": "list", "print_target": True}, "--print-target and --n-best"),
+        ({"n_best_feature": "LM"}, "--n-best-feature needs --n-best and --model"),
+        (
+            {"n_best": "list", "n_best_feature": "LM", "model": (), "rerank": "equal"},
+            "--n-best-feature needs --n-best and --model",
+        ),
+    ],
+)
+def test_options_without_effect_are_refused(texts, options, message):
+    """Only in cgru's own form, because other programs accept them."""
+    with pytest.raises(UsageError, match=message):
+        planned(**options)
+    if options.get("model") is None:
+        planned(**options, compat="marian")
+
+
 def test_language_model_refuses_a_source(texts):
     with pytest.raises(UsageError, match=r"m\.npz is a language model"):
         planned(source=("src",), target=("trg",)).pairs(one_side=True)
