@@ -216,6 +216,11 @@ def _check_effect(options: ScoreOptions) -> None:
 
 
 def _check_pairs(options: ScoreOptions, files: Sequence[str], *, ranks: bool) -> None:
+    if options.word_top_k and (options.output or "").endswith(".gz"):
+        raise UsageError(
+            f"--output {options.output}: cgru train maps this file into memory, so it cannot be "
+            "compressed; name a .npy file"
+        )
     if ranks:
         for name in ("compat", "ensemble", "weights"):
             if not options.model and getattr(options, name):

@@ -115,6 +115,11 @@ def test_options_without_effect_are_refused(texts, options, message):
         planned(**options, compat="marian")
 
 
+def test_most_probable_words_are_not_compressed(texts):
+    with pytest.raises(UsageError, match=r"--output x\.npy\.gz: .*; name a \.npy file"):
+        planned(word_top_k=3, output="x.npy.gz")
+
+
 def test_language_model_refuses_a_source(texts):
     with pytest.raises(UsageError, match=r"m\.npz is a language model"):
         planned(source=("src",), target=("trg",)).pairs(one_side=True)
