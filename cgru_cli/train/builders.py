@@ -96,7 +96,7 @@ def build_training(setup: Setup, stop: StopRequest, replicas: Replicas) -> Train
         saving=Saving(setup, step, same, reporter.log, updates=updates, writes=first),
         stop=stop,
         replicas=replicas,
-        opening=opening(setup, jit=step.jit, devices=str(replicas)),
+        opening=setup.added if updates else opening(setup, jit=step.jit, devices=str(replicas)),
     )
 
 

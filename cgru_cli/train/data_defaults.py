@@ -17,7 +17,7 @@ from ..options.flags import by_data
 from ..options.train import TrainOptions
 from ..parameters.structure import Structure
 from ..text.vocabulary import Vocabulary
-from .run.folder import RunFolder
+from .run.folder import Recorded, RunFolder
 
 VALID_SHARE = 0.03  # of the training time that validation may take by default
 _SHOWN = "100u"  # a line every few minutes, even of a slow training
@@ -86,12 +86,32 @@ def independent(chosen: Mapping[str, Any], stated: Collection[str]) -> dict[str,
     return {name: value for name, value in chosen.items() if name not in dropped}
 
 
-def resumed(saved: Mapping[str, Any], stated: Collection[str]) -> dict[str, Any]:
-    """The values chosen when a run began that still hold; the validation text stays the same."""
-    chosen = independent(saved, stated)
-    if "valid_lines" in saved and "valid_lines" not in stated:
-        chosen["valid_lines"] = saved["valid_lines"]
-    return chosen
+def completed(
+    saved: Recorded | None, options: TrainOptions, stated: Collection[str], *of: Any
+) -> tuple[Recorded, dict[str, Any]]:
+    """The values with which the run began, and those of them that are chosen only now.
+
+    of: corpus, structure and vocabularies, as for `defaults_by_data`.
+    """
+    if saved and saved.stated is not None:
+        return saved, {}
+    chosen = saved.chosen if saved else {}
+    missing = by_data(TrainOptions) - chosen.keys()
+    new = {n: v for n, v in defaults_by_data(options, stated, *of).items() if n in missing}
+    given = {name: getattr(options, name) for name in missing & {*stated}}
+    return Recorded(chosen | new, given), new
+
+
+def held(recorded: Recorded, stated: Collection[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The values with which a run began that still hold: chosen, then stated.
+
+    stated: options that are given now. The validation text stays the same.
+    """
+    given = {name: v for name, v in (recorded.stated or {}).items() if name not in stated}
+    chosen = independent(recorded.chosen, {*stated, *given})
+    if "valid_lines" in recorded.chosen and "valid_lines" not in stated:
+        chosen["valid_lines"] = recorded.chosen["valid_lines"]
+    return chosen, given
 
 
 def defaults_by_data(
@@ -183,10 +203,10 @@ _WORDS = {
 }
 
 
-def described(chosen: Mapping[str, Any], pairs: int | None, *, validates: bool) -> list[str]:
+def described(chosen: Mapping[str, Any], began: str, *, validates: bool) -> list[str]:
     """Describe the chosen values in a line for the log; [] if no value was chosen.
 
-    pairs: of the training text; None if the values were chosen when the run began.
+    began: when or for how much text they were chosen.
     """
     values = {name: v[:-1] if isinstance(v, str) else v for name, v in chosen.items() if v}
     every = values.pop("valid_freq", "")
@@ -194,7 +214,6 @@ def described(chosen: Mapping[str, Any], pairs: int | None, *, validates: bool) 
         values["valid_freq"] = "epoch" if chosen["valid_freq"] == "1e" else f"{every} updates"
     parts = [text.format(values[name]) for name, text in _WORDS.items() if name in values]
     advice = "(change each by its option, all by --defaults fixed)"
-    began = "when the run began" if pairs is None else f"for {pairs:,} pairs"
     return [f"Chosen {began}: {', '.join(parts)} {advice}"] if parts else []
 
 
@@ -211,5 +230,8 @@ def decided(options: TrainOptions, stated: Collection[str] | None) -> dict[str, 
     unknown: dict[str, Any] = dict.fromkeys((by_data(TrainOptions) | _DEPENDENCIES) - {*stated})
     if options.model is None:
         return unknown
-    saved = RunFolder(Path(options.model), resumes=not options.no_reload).chosen()
-    return unknown if saved is None else resumed(saved, stated)
+    saved = RunFolder(Path(options.model), resumes=not options.no_reload).recorded()
+    if saved is None:
+        return unknown
+    chosen, given = held(saved, stated)
+    return (unknown if saved.stated is None else {}) | chosen | given

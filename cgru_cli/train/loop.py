@@ -95,14 +95,13 @@ class Training:
     def _begin(self) -> None:
         log = self.reporter.log
         self.began = self.counted = self.clock()
+        for line in self.opening:
+            log.line(line)
         if self.course.progress.updates:
             self.saving.resume(self.course, self.patience, self.plan.options.keep)
             self.warms_up_again = self.plan.options.lr_warmup_at_reload
-        else:
-            for line in self.opening:
-                log.line(line)
-            if not self.plan.metrics:
-                log.line("No validation, and so no early stopping")
+        elif not self.plan.metrics:
+            log.line("No validation, and so no early stopping")
         self.decays = self._decays()
 
     def _finished(self) -> bool:

@@ -16,6 +16,7 @@ from ..errors import CgruError, UsageError
 from ..formats import write_model
 from ..formats.capabilities import cannot_hold
 from ..formats.model import PREPROCESSING, Model
+from ..options.flags import by_data
 from ..options.train import TrainOptions
 from ..output.picture_style import check_installed
 from ..parameters.initialization import output_bias
@@ -24,12 +25,12 @@ from ..system.structured_files import write_json
 from ..text.copying import known_placeholders
 from ..text.pipeline import PipelineSettings, Preprocessing
 from ..text.vocabulary import Vocabulary
-from .data_defaults import defaults_by_data, described, resumed
+from .data_defaults import completed, described, held
 from .encoding import TextEncoding, encode
 from .memory import check_batch, check_model
 from .missing_vocabularies import make_missing
 from .plan import TrainingPlan
-from .run.folder import RunFolder
+from .run.folder import Recorded, RunFolder
 from .starting_model import draw, undrawn_model
 from .texts import Texts
 
@@ -44,8 +45,9 @@ class Setup:
     model: Model  # before its first update
     vocabularies: list[Vocabulary]  # sources (one per factor), then target
     corpus: Corpus
-    notes: list[str]  # lines for the log
-    recorded: Mapping[str, Any]  # defaults chosen when the run began, even of options now given
+    notes: list[str]  # lines for the log of a new run
+    added: list[str]  # lines for the log about defaults that are chosen now
+    recorded: Recorded  # values with which the run began, even of options now given
     settings: Mapping[str, Any] = field(default_factory=dict)  # the options in Marian's names
 
 
@@ -122,18 +124,17 @@ def prepare(
         texts = _recorded_copying(options.copy, texts, vocabularies, made / PREPROCESSING, own)
     encoding = TextEncoding.of(model, vocabularies, compat=options.compat)
     corpus = encode(texts, encoding, options, folder.beside(".corpus"), spare)
-    first_epoch, recorded = corpus.of_epoch(0), dict[str, Any]()
-    if stated is not None:
-        saved = folder.chosen()
-        if saved is None:
-            recorded = defaults_by_data(options, stated, first_epoch, structure, vocabularies)
-            chosen, pairs = recorded, len(first_epoch)
-        else:
-            recorded, pairs = saved, None
-            chosen = resumed(saved, stated)
-        plan = TrainingPlan.of(options, can_validate=texts.dev is not None, **chosen)
-        notes += described(chosen, pairs, validates=bool(plan.metrics))
-        options = plan.options
+    first_epoch, saved = corpus.of_epoch(0), folder.recorded()
+    stated = by_data(TrainOptions) if stated is None else stated  # fixed defaults count as stated
+    recorded, new = completed(saved, options, stated, first_epoch, structure, vocabularies)
+    chosen, given = held(recorded, stated)
+    options = dataclasses.replace(options, **given)
+    plan = TrainingPlan.of(options, can_validate=texts.dev is not None, **chosen)
+    options, validates = plan.options, bool(plan.metrics)
+    before = {name: value for name, value in chosen.items() if name not in new}
+    why = " (an earlier version of cgru did not save them)" if saved else ""
+    added = described(new, f"for {len(first_epoch):,} pairs{why}", validates=validates)
+    notes += described(before, "when the run began", validates=validates) + added
     notes += draw(model, vocabularies, options)
     structure = model.structure
     if not options.dry_run:
@@ -142,7 +143,7 @@ def prepare(
         name = name_at("decoder/output/b", structure)
         counts = first_epoch.target_counts(structure.target_vocabulary)
         model.arrays[name] = output_bias(counts[-len(model.arrays[name]) :])
-    return Setup(plan, texts, folder, model, vocabularies, corpus, notes, recorded)
+    return Setup(plan, texts, folder, model, vocabularies, corpus, notes, added, recorded)
 
 
 def _recorded_copying(

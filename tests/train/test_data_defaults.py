@@ -140,16 +140,16 @@ def test_models_of_other_types():
 
 
 def test_the_choice_is_described():
-    (text,) = described(chosen(29_000), 29_000, validates=True)
+    (text,) = described(chosen(29_000), "for 29,000 pairs", validates=True)
     assert text.startswith(
         "Chosen for 29,000 pairs: embeddings of 256, states of 512, one embedding matrix, learning "
         "rate 0.003, warm-up of 250 updates, decay from update 4000, mini-batches of 1,000 words, "
         "dropout 0.2 of embeddings"
     )
     assert "validation every epoch, if that takes at most 3 % of the time (change each" in text
-    (text,) = described({"valid_freq": "1000u"}, 9, validates=True)
+    (text,) = described({"valid_freq": "1000u"}, "now", validates=True)
     assert "every 1000 updates" in text
-    assert described({"valid_freq": "1e", "dropout_output": 0.0}, 9, validates=False) == []
+    assert described({"valid_freq": "1e", "dropout_output": 0.0}, "now", validates=False) == []
 
 
 @pytest.mark.parametrize(
@@ -237,6 +237,43 @@ def test_a_run_with_chosen_defaults_resumes_exactly(tmp_path):
             runs.trained(data, "-m", tmp_path / place / "m.npz", *options, "--after", end)
     whole, parts = (runs.comparable(tmp_path / place) for place in ("whole", "parts"))
     assert whole[:2] == parts[:2]  # models, and the arrays of the state; records end at 5u too
+
+
+STATED = {"learn_rate": 0.002, "label_smoothing": 0.3, "dropout_embedding": 0.25}
+STATED |= {"lr_decay_inv_sqrt": "700u"}
+
+
+def test_options_given_when_a_run_began_hold_when_it_resumes(tmp_path):
+    options = (runs.prepared(tmp_path / "data"), "-m", tmp_path / "m.npz", *runs.PLAIN[4:])
+    typed = [word for n, v in STATED.items() for word in (f"--{n.replace('_', '-')}", v)]
+    runs.trained(*options, *typed, "--dim-emb", 6, "--valid-freq", "9u", "--after", "1u")
+    for given, changed in (((), {}), (("-l", 0.01), {"learn_rate": 0.01})):
+        dumped = runs.trained(*options, *given, "--dump-config", "full").output
+        values = {name.replace("-", "_"): v for name, v in yaml.safe_load(dumped).items()}
+        assert values.items() >= (STATED | changed | {"dropout_output": None}).items()
+    messages = runs.trained(*options, "--after", "2u").messages
+    assert "Chosen" not in messages and "(limit 3%)" not in messages
+    rates = [one["learning_rate"] for one in runs.records(tmp_path / "m.npz", "train")]
+    assert rates == [0.002 / 50, 0.002 * 2 / 50]  # of the warm-up
+
+
+def test_a_run_of_an_earlier_version_gets_the_choice_for_values_that_it_lacks(tmp_path):
+    options = (runs.prepared(tmp_path / "data"), "-m", tmp_path / "m.npz", *runs.PLAIN[4:])
+    runs.trained(*options, "-l", 0.002, "--after", "1u")
+    arrays = runs.arrays(tmp_path / "m.npz.state.npz")
+    saved = json.loads(arrays["json"].tobytes())
+    assert saved.pop("stated") == {"dim_rnn": 8, "learn_rate": 0.002}
+    arrays["json"] = np.frombuffer(json.dumps(saved).encode(), np.uint8)
+    np.savez(tmp_path / "m.npz.state.npz", **arrays)
+    assert "Chosen" not in runs.trained(*options, "-l", 0.002, "--after", "1u").messages
+    np.savez(tmp_path / "m.npz.state.npz", **arrays)
+    dumped = yaml.safe_load(runs.trained(*options, "--dump-config").output)
+    assert dumped["learn-rate"] is None and dumped["label-smoothing"] == 0.1
+    messages = runs.trained(*options, "--after", "2u").messages
+    expected = "Chosen for 60 pairs (an earlier version of cgru did not save them): learning rate"
+    assert f"{expected} 0.003, decay from update 4000 (change each" in messages
+    assert "Chosen" not in runs.trained(*options, "--after", "3u").messages
+    assert yaml.safe_load(runs.trained(*options, "--dump-config").output)["learn-rate"] == 0.003
 
 
 def test_a_run_without_chosen_defaults_keeps_the_declared_ones(tmp_path):

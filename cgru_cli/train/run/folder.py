@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,17 @@ _JSON = "json"
 ADVICE = "restore the file, or remove it and the model to start again"
 UPDATE = "{U}"  # in names of kept models
 WRITTEN_BY_CGRU = b"# written by cgru\n"  # first line of `.progress.yml` if cgru saved last
+
+
+class Recorded(NamedTuple):
+    """The values with which a run began, of the options whose defaults depend on the data.
+
+    stated: values that were given; None if an earlier version of cgru, which did not save them,
+    saved the run. An option in neither has its declared default.
+    """
+
+    chosen: dict[str, Any]
+    stated: dict[str, Any] | None
 
 
 class RunFolder:
@@ -157,18 +168,25 @@ class RunFolder:
             )
         return arrays, values
 
-    def chosen(self) -> dict[str, Any] | None:
-        """The defaults of `cgru train` that the saved run has chosen; None if there is no run.
+    def recorded(self) -> Recorded | None:
+        """The values with which the saved run began; None if there is no run.
 
         Raises CgruError for a damaged state.
         """
         saved = self.load()
         if saved is None:
             return None
-        try:
-            return checked(TrainOptions, saved[1].get("chosen", {}), sorted(by_data(TrainOptions)))
-        except (AttributeError, UsageError) as error:
-            raise CgruError(f"{self.state}: damaged: chosen: {error}; {ADVICE}") from None
+
+        def values(name: str) -> dict[str, Any]:
+            try:
+                return checked(TrainOptions, saved[1].get(name, {}), sorted(by_data(TrainOptions)))
+            except (AttributeError, UsageError) as error:
+                raise CgruError(f"{self.state}: damaged: {name}: {error}; {ADVICE}") from None
+
+        chosen = values("chosen")
+        # a run of an earlier version without a choice had fixed defaults
+        lacks = chosen and "stated" not in saved[1]
+        return Recorded(chosen, None if lacks else values("stated"))
 
     def thin(self, keep: int, updates: int) -> None:
         """Remove all kept models except the `keep` (> 0) newest, with their files.

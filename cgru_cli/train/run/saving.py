@@ -84,7 +84,7 @@ class Saving:
             identity=dict(self._identity),
             jit=self._step.jit,
             patience=patience.saved(),
-            chosen=dict(self._setup.recorded),
+            **self._setup.recorded._asdict(),
             **vars(course),
         )
         self.folder.save(self._step.state(), dataclasses.asdict(saved))

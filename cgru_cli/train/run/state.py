@@ -89,7 +89,8 @@ class SavedRun(Course):
     identity: dict[str, Any]  # see `identity`
     jit: bool  # whether the step is compiled
     patience: SavedPatience
-    chosen: dict[str, Any] = field(default_factory=dict, metadata=LATER)  # see `TrainingPlan`
+    chosen: dict[str, Any] = field(default_factory=dict, metadata=LATER)  # see `Recorded`
+    stated: dict[str, Any] = field(default_factory=dict, metadata=LATER)
 
 
 def identity(

@@ -15,7 +15,7 @@ from cgru_cli.formats.model import Model, ModelSettings
 from cgru_cli.formats.read_configuration import from_marian
 from cgru_cli.formats.vocabulary_files import read_vocabulary
 from cgru_cli.options.train import TrainOptions
-from cgru_cli.train.run.folder import RunFolder
+from cgru_cli.train.run.folder import Recorded, RunFolder
 from cgru_cli.train.run.learning_rate import Schedule
 from cgru_cli.train.run.log import TrainingLog
 from cgru_cli.train.run.marian import write_progress
@@ -88,7 +88,7 @@ def saving(folder, tmp_path):
             vocabularies=[read_vocabulary(path)] * 2,
             texts=SimpleNamespace(preprocessing=None),
             settings={},
-            recorded={},
+            recorded=Recorded({}, {}),
             plan=SimpleNamespace(
                 options=options, schedule=Schedule(TrainOptions(learn_rate=0.5)), chosen={}
             ),
