@@ -23,7 +23,13 @@ from ..text.labels import check_labels
 from ..text.vocabulary import Vocabulary
 from . import word_vectors
 from .memory import check_model
-from .structure_from_options import described, new_structure, resized, understood
+from .structure_from_options import (
+    check_effects,
+    described,
+    new_structure,
+    resized,
+    understood,
+)
 from .texts import Text, Texts, check_eos, read_vocabularies
 
 
@@ -156,6 +162,7 @@ def _check_structure(options: TrainOptions, given: Model) -> None:
                 f"{flag(TrainOptions, name)} {asked}: {given.path} has {value}, which "
                 "--pretrained-model keeps"
             )
+    check_effects(options, given.structure)
     sizes = given.structure.vocabularies
     for asked, size in zip(options.dim_vocabs, sizes, strict=False):
         if 0 < asked < size:  # a larger limit keeps all words

@@ -159,13 +159,9 @@ def _unit(options: TrainOptions, own: str | None) -> Unit:
     return Unit.GRU_BEFORE if unit is Unit.GRU and options.gru_reset == "before" else unit
 
 
-def _check(options: TrainOptions, s: Structure) -> None:
+def check_effects(options: TrainOptions, s: Structure) -> None:
+    """Raises UsageError for an option that has no effect on models of this structure."""
     default = TrainOptions()
-    if not s.feedback and s.type not in WITHOUT_FEEDBACK:
-        raise UsageError(
-            f"--no-feedback requires --type {' or '.join(WITHOUT_FEEDBACK)}: other decoders need "
-            "the previous word"
-        )
     useless = [_USELESS.get(s.type, ("", ""))]
     if not s.feedback:
         useless.append((_FEEDBACK_OPTIONS, "with --no-feedback target words have no embedding"))
@@ -173,6 +169,16 @@ def _check(options: TrainOptions, s: Structure) -> None:
         for name in names.split():
             if getattr(options, name) != getattr(default, name):
                 raise UsageError(f"{flag(TrainOptions, name)}: {reason}")
+
+
+def _check(options: TrainOptions, s: Structure) -> None:
+    default = TrainOptions()
+    if not s.feedback and s.type not in WITHOUT_FEEDBACK:
+        raise UsageError(
+            f"--no-feedback requires --type {' or '.join(WITHOUT_FEEDBACK)}: other decoders need "
+            "the previous word"
+        )
+    check_effects(options, s)
     if options.gru_reset == "before" and Unit.GRU_BEFORE not in (s.encoder_unit, s.decoder_unit):
         raise UsageError("--gru-reset before: the model has no GRU")
     if s.type is not Type.CLASSIFIER and options.pooling != default.pooling:

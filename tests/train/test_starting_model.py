@@ -5,10 +5,12 @@ import json
 import numpy as np
 import pytest
 import runs
+from cases import small_structure
 from shared_files import fixture_path
 
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.formats import read_model
+from cgru_cli.formats.model import Model
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.parameters.names import parameters
 from cgru_cli.parameters.structure import Structure, Type
@@ -165,6 +167,21 @@ def test_options_may_repeat_those_of_the_given_model():
 def test_options_that_describe_another_model(options, message):
     with pytest.raises(UsageError, match=message):
         text("nematus-tf", vocabularies=vocabularies_of("nematus-tf"), **options)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        (Type.CLASSIFIER, {"objective": "mrt"}, "--objective: a classifier gives labels"),
+        (Type.TAGGER, {"dropout_target": 0.2}, "--dropout-target: a tagger gives a label"),
+        (Type.SEQ2SEQ, {"dropout_annotation": 0.3}, "--dropout-annotation: seq2seq passes on"),
+    ],
+)
+def test_options_without_effect_on_the_given_model(kind, options, message, data, monkeypatch):
+    given = Model(data / "m.npz", small_structure(type=kind), {}, "nematus", "npz")
+    monkeypatch.setattr(read_model, "read", lambda _: given)
+    with pytest.raises(UsageError, match=message):
+        started(data, type=kind, pretrained_model="m.npz", **options)
 
 
 def written(folder, seed=3, **values):
