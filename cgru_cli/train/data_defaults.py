@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..corpus.corpus import Corpus
-from ..options.flags import by_data
+from ..options.flags import by_data, statements
 from ..options.train import TrainOptions
 from ..parameters.structure import Structure
 from ..text.vocabulary import Vocabulary
@@ -220,18 +220,21 @@ def described(chosen: Mapping[str, Any], began: str, *, validates: bool) -> list
 def decided(options: TrainOptions, stated: Collection[str] | None) -> dict[str, Any]:
     """Return the saved run's values of options that were not stated; None for each in a new run.
 
-    Options that would decide others if they were stated are also None in a new run, so that its
-    configuration file leads to the same choice.
+    Options that would decide others if they were stated are also None in a new run, and those that
+    a trained model decides in its training, so that the configuration file leads to the same run.
 
     stated: None to keep the declared defaults. Raises CgruError for a damaged state.
     """
     if stated is None or options.defaults == "fixed":
         return {}
-    unknown: dict[str, Any] = dict.fromkeys((by_data(TrainOptions) | _DEPENDENCIES) - {*stated})
+    names = by_data(TrainOptions) | _DEPENDENCIES
+    if options.begins_from:
+        names |= {n for n, (flag, _) in statements(TrainOptions).items() if flag.group == "Model"}
+    unknown: dict[str, Any] = dict.fromkeys(names - {*stated})
     if options.model is None:
         return unknown
     saved = RunFolder(Path(options.model), resumes=not options.no_reload).recorded()
     if saved is None:
         return unknown
     chosen, given = held(saved, stated)
-    return (unknown if saved.stated is None else {}) | chosen | given
+    return (unknown if saved.stated is None or options.begins_from else {}) | chosen | given

@@ -99,7 +99,7 @@ def prepare(
     options, stated = plan.options, plan.stated
     if stated is not None and options.dim_factors and "dim_emb" not in stated:
         options = dataclasses.replace(options, dim_emb=sum(options.dim_factors))
-    model, vocabularies = undrawn_model(options, texts)
+    model, vocabularies = undrawn_model(options, texts, stated or ())
     if stated is None or {"dim_emb", "dim_rnn"} <= {*stated}:
         check_model(model.structure, options)  # before the text is encoded
     for vocabulary in vocabularies:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from ..corpus.parallel_files import text_lines
@@ -46,8 +46,13 @@ def make_starting_model(
     return model, vocabularies, draw(model, vocabularies, options)
 
 
-def undrawn_model(options: TrainOptions, texts: Texts) -> tuple[Model, list[Vocabulary]]:
-    """The model, without arrays if it is new, because sizes may depend on the encoded text."""
+def undrawn_model(
+    options: TrainOptions, texts: Texts, stated: Collection[str] = ()
+) -> tuple[Model, list[Vocabulary]]:
+    """The model, without arrays if it is new, because sizes may depend on the encoded text.
+
+    stated: options that were given; even a declared default must then fit a trained model.
+    """
     path = Path(options.model or "")
     if options.begins_from is None:
         vocabularies = read_vocabularies(texts, options.dim_vocabs)
@@ -63,7 +68,7 @@ def undrawn_model(options: TrainOptions, texts: Texts) -> tuple[Model, list[Voca
         model.settings.source_reversed = options.right_left and options.compat == "marian"
     else:
         given = read_model.read(options.begins_from)
-        model, vocabularies = _pretrained(given, path, options, texts)
+        model, vocabularies = _pretrained(given, path, options, texts, stated)
     model.settings.right_left = options.right_left
     kind = model.structure.type
     if options.alignments and not kind.attends:
@@ -91,7 +96,7 @@ def draw(model: Model, vocabularies: Sequence[Vocabulary], options: TrainOptions
 
 
 def _pretrained(
-    given: Model, path: Path, options: TrainOptions, texts: Texts
+    given: Model, path: Path, options: TrainOptions, texts: Texts, stated: Collection[str]
 ) -> tuple[Model, list[Vocabulary]]:
     """A trained model to start from; path: the file that training will write."""
     kind = given.structure.type
@@ -110,7 +115,7 @@ def _pretrained(
             f"{given.path} generates text from a {given.structure.condition}; --condition trains "
             "it on these and text"
         )
-    _check_structure(options, given)
+    _check_structure(options, given, stated)
     vocabularies = model_vocabularies.find(given, options.vocabularies)
     for vocabulary in vocabularies:
         check_eos(vocabulary)
@@ -148,16 +153,19 @@ def _check_prepared(vocabularies: Sequence[Vocabulary], texts: Texts, given: Mod
             )
 
 
-def _check_structure(options: TrainOptions, given: Model) -> None:
+def _check_structure(options: TrainOptions, given: Model, stated: Collection[str]) -> None:
     default = TrainOptions()
     for name in ("init", "lstm_forget_bias"):
         if getattr(options, name) != getattr(default, name):
             raise UsageError(
                 f"{flag(TrainOptions, name)} is for new models, not for --pretrained-model"
             )
-    for name, value in described(given.structure).items():
+    values = described(given.structure)
+    if options.dec_cell:  # --cell is then the encoder's
+        values["cell"] = values.get("enc_cell", values["cell"])
+    for name, value in values.items():
         asked = understood(name, getattr(options, name))
-        if asked not in (getattr(default, name), value):
+        if asked != value and (asked != getattr(default, name) or name in stated):
             raise UsageError(
                 f"{flag(TrainOptions, name)} {asked}: {given.path} has {value}, which "
                 "--pretrained-model keeps"

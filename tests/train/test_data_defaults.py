@@ -199,6 +199,13 @@ def test_choices_are_recorded_and_hold_when_a_run_resumes(tmp_path):
     assert after["valid-freq"] == "1e" and after["valid-lines"] == 9
 
 
+def test_a_dumped_configuration_states_nothing_that_a_trained_model_decides(tmp_path):
+    given = ("-m", tmp_path / "m.npz", "--pretrained-model", "x.npz", "--dec-depth", 2)
+    dumped = yaml.safe_load(runs.trained(*given, "--dump-config", "full").output)
+    names = ("dim-rnn", "enc-depth", "cell", "tied-embeddings", "dec-depth")
+    assert [dumped[name] for name in names] == [None] * 4 + [2]
+
+
 @pytest.mark.parametrize("given", [(), ("--dim-emb", 16), ("--dropout-output", 0.3)])
 def test_a_dumped_configuration_leads_to_the_same_choice(tmp_path, given):
     options = (runs.prepared(tmp_path / "data"), "-m", tmp_path / "m.npz", *given)

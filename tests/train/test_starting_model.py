@@ -15,7 +15,7 @@ from cgru_cli.options.train import TrainOptions
 from cgru_cli.parameters.names import parameters
 from cgru_cli.parameters.structure import Structure, Type
 from cgru_cli.text.vocabulary import Vocabulary
-from cgru_cli.train.starting_model import make_starting_model
+from cgru_cli.train.starting_model import make_starting_model, undrawn_model
 from cgru_cli.train.structure_from_options import described, new_structure
 from cgru_cli.train.texts import Texts
 
@@ -182,6 +182,32 @@ def test_options_without_effect_on_the_given_model(kind, options, message, data,
     monkeypatch.setattr(read_model, "read", lambda _: given)
     with pytest.raises(UsageError, match=message):
         started(data, type=kind, pretrained_model="m.npz", **options)
+
+
+@pytest.mark.parametrize(
+    ("stated", "message"),
+    [
+        ({"dim_rnn": 1024}, "--dim-rnn 1024: .*m.npz has 4"),
+        ({"enc_depth": 1}, "--enc-depth 1: .*m.npz has 2"),
+        ({"cell": "gru"}, "--cell gru: .*m.npz has lstm"),
+        ({"cell": "gru", "dec_cell": "lstm"}, "no vocabularies are known"),  # found later
+    ],
+)
+def test_declared_defaults_that_are_stated_must_fit_the_given_model(
+    stated, message, data, monkeypatch
+):
+    deep = small_structure(
+        source_vocabularies=(14,),
+        target_vocabulary=14,
+        state=4,
+        encoder_depth=2,
+        decoder_unit="lstm",
+    )
+    given = Model(data / "m.npz", deep, {}, "nematus", "npz")
+    monkeypatch.setattr(read_model, "read", lambda _: given)
+    options = TrainOptions(model="run/m.npz", pretrained_model="m.npz", **stated)
+    with pytest.raises(CgruError, match=message):
+        undrawn_model(options, Texts.of(options, str(data)), stated)
 
 
 def written(folder, seed=3, **values):
