@@ -86,6 +86,7 @@ def build_training(setup: Setup, stop: StopRequest, replicas: Replicas) -> Train
         examples=EpochExamples(
             setup.corpus, model.structure, options, grid=step.jit, devices=replicas.count
         ),
+        pairs=len(setup.corpus.of_epoch(0)),
         step=step,
         sampler=sampler,
         validator=validator,

@@ -16,7 +16,6 @@ from ..corpus.dropout import Rates, masks
 from ..options.train import TrainOptions
 from ..parameters.structure import Structure
 from .memory import memory_of_batch
-from .run.progress import Frequency, Progress
 
 if TYPE_CHECKING:
     from ..optimization.minimum_risk import Sampler
@@ -128,10 +127,8 @@ def groups(examples: Iterator[Example], size: int) -> Iterator[list[Example]]:
         yield group
 
 
-def warmed_up(group: list[Example], warmup: Frequency, progress: Progress) -> list[Example]:
-    """Mini-batches with fewer pairs until the end of --mini-batch-warmup, as in Marian."""
-    share = warmup.of(progress) / warmup.every if warmup.every else 1.0
-    share = math.sqrt(share) if warmup.unit == "t" else share
+def warmed_up(group: list[Example], share: float) -> list[Example]:
+    """Mini-batches with this share of their pairs, as in Marian's --mini-batch-warmup."""
     if share >= ALMOST_WHOLE:
         return group
     shorter = []

@@ -38,6 +38,7 @@ class Training:
 
     plan: TrainingPlan
     examples: EpochExamples
+    pairs: int  # of an epoch
     step: TrainingStep
     sampler: Sampler | None  # for minimum risk training
     validator: Validator | None  # on worker 0, if there are metrics
@@ -77,9 +78,10 @@ class Training:
                     with Ahead(epoch) as batches:
                         for group in groups(batches, self.plan.options.optimizer_delay):
                             before, began = self.course.progress, self.clock()
-                            group = warmed_up(group, self.plan.batch_warmup, before)
+                            share = size_of(group)[0] / self.pairs  # of the epoch
+                            group = warmed_up(group, self.plan.batch_share(before))
                             outcome = self._update(group)  # gradients of all batches, then weights
-                            self._count(group, outcome, began)
+                            self._count(group, outcome, began, share)
                             self._log(before)
                             self._validate_and_save()
                             if self._finished():
@@ -182,16 +184,20 @@ class Training:
         first = progress.epochs * len(self.examples.corpus) + progress.sentences
         return device_shares(group, self.replicas, self.sampler, first)
 
-    def _count(self, group: Sequence[Example], outcome: Outcome, began: float) -> None:
+    def _count(
+        self, group: Sequence[Example], outcome: Outcome, began: float, share: float
+    ) -> None:
         """Add an update to progress and costs; stop after too many costs in a row are not finite.
 
-        began: the clock time at which the update began.
+        began: the clock time at which the update began; share: the update's part of the epoch.
         """
         course, now = self.course, self.clock()
         size = dict(zip(("sentences", "words"), size_of(group), strict=True))
         seconds, passed = self._agreed(now - began, now - self.counted)
         self.counted = now
-        course.progress = course.progress.update(batches=len(group), **size, seconds=passed)
+        course.progress = course.progress.update(
+            batches=len(group), **size, seconds=passed, share=share
+        )
         if outcome.applied:
             course.nan_in_a_row = 0
             course.interval = course.interval.add(
@@ -225,7 +231,8 @@ class Training:
     def _warm_up_again(self, *, silent: bool = False) -> None:
         if not silent:
             self.reporter.log.line("Restarting learning rate warmup")
-        self.course.warmup_from = self.plan.schedule.warmup.counted(self.course.progress)
+        schedule, course = self.plan.schedule, self.course
+        course.warmup_from = schedule.counted(schedule.warmup, course.progress)
 
     def _decays(self) -> int:
         return self.plan.schedule.decays(self.course.progress, self.patience.decays)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from os.path import isfile
@@ -56,6 +57,13 @@ class TrainingPlan:
         now = course.progress
         held_back = self.valid_share > 0 and now.seconds < course.valid_from
         return self.valid.due(before, now) and not held_back
+
+    def batch_share(self, progress: Progress) -> float:
+        """The share of each mini-batch that --mini-batch-warmup keeps."""
+        warmup = self.batch_warmup
+        done = (warmup.of if self.options.compat == "marian" else warmup.of_all)(progress)
+        share = done / warmup.every if warmup.every else 1.0
+        return math.sqrt(share) if warmup.unit == "t" else share
 
     @classmethod
     def of(

@@ -238,7 +238,7 @@ def test_the_validation_text_stays_when_a_file_receives_translations(tmp_path):
 
 def test_a_run_with_chosen_defaults_resumes_exactly(tmp_path):
     data = runs.prepared(tmp_path / "data")
-    options = (*runs.PLAIN[4:], "--dropout-output", 0.3, "--valid-freq", 0)
+    options = (*runs.PLAIN[4:], "--dropout-output", 0.3, "--valid-freq", 0, "--lr-warmup", "2e")
     for place, ends in (("whole", ["14u"]), ("parts", ["5u", "14u"])):
         for end in ends:
             runs.trained(data, "-m", tmp_path / place / "m.npz", *options, "--after", end)

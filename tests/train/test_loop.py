@@ -28,13 +28,6 @@ class Examples:
         yield from [EXAMPLE] * (100 - start)
 
 
-class Pairs:
-    """A corpus of 200 pairs in each epoch."""
-
-    def of_epoch(self, number):
-        return range(200)
-
-
 class Alone:
     """A single process."""
 
@@ -85,12 +78,13 @@ def run(tmp_path):
         Loop(
             plan=plan,
             examples=Examples(),
+            pairs=200,
             step=Step(),
             sampler=None,
             validator=Validator() if validation else None,
             course=course,
             patience=Patience(plan.metrics, asked),
-            reporter=Reporter(log, SimpleNamespace(plan=plan, corpus=Pairs(), folder=None)),
+            reporter=Reporter(log, SimpleNamespace(plan=plan, folder=None)),
             saving=SimpleNamespace(
                 save=save, write=lambda path: None, folder=RunFolder(tmp_path / "m.npz")
             ),
@@ -181,6 +175,13 @@ def test_no_extra_line_if_lines_come_early(run):
 def test_an_update_of_several_batches(run):
     progress = run(after="4u", optimizer_delay=3, save_freq="0").course.progress
     assert (progress.updates, progress.batches, progress.sentences) == (4, 12, 24)
+
+
+def test_warm_up_in_epochs_grows_with_every_update(run):
+    ended = run(update=0.1, lr_warmup="2e", learn_rate=1.0, after="250u", disp_freq="50u")
+    shown = [line.rpartition("L.r. ")[2][:6] for line in ended.lines if " : Sen. " in line]
+    assert shown == ["2.5000", "5.0000", "7.5000", "1.0000", "1.0000"]  # times 0.1, 0.1, 0.1, 1, 1
+    assert ended.course.progress.share == pytest.approx(0.5)
 
 
 def test_the_first_updates_are_logged(run):

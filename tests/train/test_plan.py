@@ -50,6 +50,14 @@ def test_a_script_is_a_metric():
     assert asked.metrics == ("translation", "chrf")
 
 
+def test_mini_batches_grow_within_epochs_except_in_marian():
+    now = Progress(epochs=1, share=0.5, words=25)
+    assert plan(mini_batch_warmup="2e").batch_share(now) == 0.75
+    assert plan(mini_batch_warmup="2e", compat="marian").batch_share(now) == 0.5
+    assert plan(mini_batch_warmup="100t").batch_share(now) == 0.5  # a square root
+    assert plan().batch_share(now) == 1
+
+
 def test_the_schedule_is_what_the_options_say():
     made = plan(
         learn_rate=0.01, lr_warmup="10u", lr_warmup_start_rate=0.002, lr_decay_inv_sqrt="20u"

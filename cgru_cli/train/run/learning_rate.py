@@ -57,6 +57,11 @@ class Schedule:
         rate *= words / (options.lr_words_ref or words)
         return (rate * size if options.optimizer.startswith("adam") else rate), size
 
+    def counted(self, frequency: Frequency, progress: Progress) -> float:
+        """The progress in this unit; the current epoch counts as a whole in Marian."""
+        marian = self._options.compat == "marian"
+        return frequency.counted(progress) if marian else frequency.of_all(progress)
+
     def at(self, progress: Progress, decays: int = 0, warmup_from: float = 0) -> float:
         """The rate of the next update; decays: how often it has decayed because validation stalled.
 
@@ -66,11 +71,11 @@ class Schedule:
         """
         rate, first = self._options.learn_rate, self._options.lr_warmup_start_rate
         if self.warmup.every:
-            done = self.warmup.counted(progress) - warmup_from
+            done = self.counted(self.warmup, progress) - warmup_from
             grown = min(1.0, done / self.warmup.every) if done or not warmup_from else 1.0
             rate = first + (rate - first) * grown
         if width := self._sqrt.every:
-            beyond = max(0, self._sqrt.counted(progress) - self._sqrt_start.every)
+            beyond = max(0, self.counted(self._sqrt, progress) - self._sqrt_start.every)
             rate *= math.sqrt(width / (width + beyond))
         if decay := self._options.lr_decay:
             rate *= decay ** self.decays(progress, decays)

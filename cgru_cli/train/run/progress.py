@@ -36,13 +36,17 @@ class Progress:
     sentences: Count = 0  # pairs of the current epoch
     words: Count = 0  # target words, including EOS
     seconds: Annotated[float, Meta(ge=0)] = 0.0  # of training, over all runs
+    # of the current epoch that is done, including the pairs that --mini-batch-warmup leaves out
+    share: Annotated[float, Meta(ge=0)] = field(default=0.0, metadata=LATER)
 
     @property
     def epoch(self) -> int:
         """The current epoch, counted from 1 as Marian does."""
         return self.epochs + 1
 
-    def update(self, *, batches: int, sentences: int, words: int, seconds: float) -> Self:
+    def update(
+        self, *, batches: int, sentences: int, words: int, seconds: float, share: float
+    ) -> Self:
         """Progress after another update, on these parts of the current epoch."""
         return dataclasses.replace(
             self,
@@ -51,11 +55,12 @@ class Progress:
             sentences=self.sentences + sentences,
             words=self.words + words,
             seconds=self.seconds + seconds,
+            share=self.share + share,
         )
 
     def next_epoch(self) -> Self:
         """Progress at the start of the next epoch."""
-        return dataclasses.replace(self, epochs=self.epochs + 1, batches=0, sentences=0)
+        return dataclasses.replace(self, epochs=self.epochs + 1, batches=0, sentences=0, share=0.0)
 
 
 @dataclass(frozen=True)
@@ -87,8 +92,12 @@ class Frequency:
         done = {"u": progress.updates, "e": progress.epochs, "m": minutes, "t": progress.words}
         return done[self.unit]
 
+    def of_all(self, progress: Progress) -> float:
+        """The progress in this unit, including the share of the current epoch that is done."""
+        return progress.epochs + progress.share if self.unit == "e" else self.of(progress)
+
     def counted(self, progress: Progress) -> float:
-        """The progress in this unit, including the current epoch, as in Marian."""
+        """The progress in this unit, including the whole current epoch, as in Marian."""
         return progress.epoch if self.unit == "e" else self.of(progress)
 
     def due(self, before: Progress, now: Progress) -> bool:
@@ -144,22 +153,15 @@ class LogicalEpoch:
 
 @dataclass(frozen=True)
 class End:
-    """The limits of a training run, any of which ends it; pairs: sentence pairs per epoch."""
+    """The limits of a training run, any of which ends it."""
 
     limits: Sequence[Frequency]  # above 0
-    pairs: int
 
     def shown(self, progress: Progress) -> str:
         """The share done of the nearest limit, and the time left if known: `12.3% : ETA 1h02m`."""
-        shares = []
-        for limit in self.limits:
-            done = limit.of(progress)
-            if limit.unit == "e" and self.pairs:
-                done += min(1.0, progress.sentences / self.pairs)  # of the current epoch
-            shares.append(done / limit.every)
-        if not shares:
+        if not self.limits:
             return ""
-        share = min(1.0, max(shares))
+        share = min(1.0, max(limit.of_all(progress) / limit.every for limit in self.limits))
         if not share or not progress.seconds:
             return f"{share:.1%}"
         seconds_left = progress.seconds * (1 - share) / share  # at the current speed

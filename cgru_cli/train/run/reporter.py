@@ -38,7 +38,7 @@ class Reporter:
         devices: int = 1,
     ):
         self.log, self._plan, self._folder = log, setup.plan, setup.folder
-        self.end = End(self._plan.after, len(setup.corpus.of_epoch(0)))
+        self.end = End(self._plan.after)
         self._board, self._probe, self._devices = board, probe, devices
         self._compiled: set[tuple[int, int, int]] = set()  # shapes of batches
         self._updates = 0  # progress at the last line

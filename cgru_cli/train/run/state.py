@@ -199,5 +199,5 @@ def resume(
         return step, Course()
     patience.resume(saved.patience)
     if options.no_restore_corpus:
-        saved.progress = replace(saved.progress, batches=0, sentences=0)
+        saved.progress = replace(saved.progress, batches=0, sentences=0, share=0.0)
     return step, Course(*(getattr(saved, field.name) for field in fields(Course)))

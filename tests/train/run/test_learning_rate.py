@@ -45,7 +45,12 @@ def test_warm_up_in_words_and_epochs():
     words = scheduled(1.0, lr_warmup="10kt")
     assert rates(words, "words", [0, 2500, 9999, 10**9]) == pytest.approx([0, 0.25, 0.9999, 1])
     epochs = scheduled(1.0, lr_warmup="4e")
-    assert rates(epochs, "epochs", range(5)) == pytest.approx([0.25, 0.5, 0.75, 1, 1])
+    points = [Progress(epochs=number // 4, share=number % 4 / 4) for number in range(18)]
+    grown = [min(number, 16) / 16 for number in range(18)]
+    assert [epochs.at(point) for point in points] == pytest.approx(grown)
+    marian = scheduled(1.0, lr_warmup="4e", compat="marian")
+    assert rates(marian, "epochs", range(5)) == pytest.approx([0.25, 0.5, 0.75, 1, 1])
+    assert marian.at(Progress(epochs=1, share=0.5)) == 0.5
 
 
 def test_inverse_square_root():

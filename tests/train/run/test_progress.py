@@ -100,7 +100,7 @@ def test_resuming_changes_nothing(steps, every, stops):
     for i, words in enumerate(steps):
         if i in stops:
             progress = from_json(json.loads(json.dumps(dataclasses.asdict(progress))))
-        now = progress.update(batches=1, sentences=1, words=words, seconds=0.25)
+        now = progress.update(batches=1, sentences=1, words=words, seconds=0.25, share=0.1)
         due.append(frequency.due(progress, now))
         progress = now
     total, expected = 0, []
@@ -129,9 +129,9 @@ def test_reached(text, now, reached):
 def test_progress_by_hand():
     start = Progress()
     assert start.epoch == 1
-    one = start.update(batches=2, sentences=160, words=2000, seconds=1.5)
-    two = one.update(batches=2, sentences=100, words=1500, seconds=1.0)
-    assert two == Progress(0, 2, 4, 260, 3500, 2.5)
+    one = start.update(batches=2, sentences=160, words=2000, seconds=1.5, share=0.25)
+    two = one.update(batches=2, sentences=100, words=1500, seconds=1.0, share=0.125)
+    assert two == Progress(0, 2, 4, 260, 3500, 2.5, 0.375)
     assert two.next_epoch() == Progress(1, 2, 0, 0, 3500, 2.5)
     assert two.next_epoch().epoch == 2
     assert from_json(dataclasses.asdict(two)) == two
@@ -197,14 +197,14 @@ def test_lengths_that_are_refused(values):
 
 # -- limits ----------------------------------------------------------------------------------------
 
-NOW = Progress(epochs=1, updates=30, sentences=50, words=600, seconds=120.0)
+NOW = Progress(epochs=1, updates=30, words=600, seconds=120.0, share=0.5)
 
 
 @pytest.mark.parametrize(
     ("limits", "share", "left"),
     [
         ("120u", 0.25, 360.0),
-        ("3e", 0.5, 120.0),  # an epoch and a half, of 100 pairs
+        ("3e", 0.5, 120.0),  # an epoch and a half
         ("4m", 0.5, 120.0),
         ("2400t", 0.25, 360.0),
         ("120u,4m,0", 0.5, 120.0),  # the nearest limit
@@ -213,15 +213,15 @@ NOW = Progress(epochs=1, updates=30, sentences=50, words=600, seconds=120.0)
     ],
 )
 def test_the_limit_that_comes_first_decides(limits, share, left):
-    end = End([limit for limit in Frequency.parse_all(limits) if limit.every], 100)
+    end = End([limit for limit in Frequency.parse_all(limits) if limit.every])
     assert end.shown(NOW) == ("" if left is None else f"{share:.1%} : ETA {_duration(left)}")
 
 
 def test_the_share_done_and_the_time_left():
-    end = End(Frequency.parse_all("120u"), 100)
+    end = End(Frequency.parse_all("120u"))
     assert end.shown(NOW) == "25.0% : ETA 6m00s"
     assert end.shown(Progress()) == "0.0%"
-    assert End((), 100).shown(NOW) == ""
+    assert End(()).shown(NOW) == ""
 
 
 @pytest.mark.parametrize(
@@ -233,9 +233,9 @@ def test_durations(seconds, shown):
 
 
 def test_limits_in_minutes():
-    end = End(Frequency.parse_all("5m,1u"), 100)
+    end = End(Frequency.parse_all("5m,1u"))
     assert not end.minutes_over(299.9) and end.minutes_over(300)
-    assert not End(Frequency.parse_all("1u"), 100).minutes_over(1e9)
+    assert not End(Frequency.parse_all("1u")).minutes_over(1e9)
 
 
 # -- intervals -------------------------------------------------------------------------------------

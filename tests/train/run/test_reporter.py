@@ -24,7 +24,6 @@ INTERVAL = Interval(cost=30.0, words=10, sentences=4, seconds=0.5, norm=1.5)
 COURSE = Course(PROGRESS, interval=INTERVAL)
 MASK = np.array([[1, 1, 1], [1, 1, 0], [0, 0, 0]], np.float32)  # two sentences of five words
 BATCH = [(SimpleNamespace(target_mask=MASK), {"source": 1}), "of the second replica"]
-CORPUS = SimpleNamespace(of_epoch=lambda number: range(100))
 
 
 class Board:
@@ -54,7 +53,7 @@ def report(tmp_path):
         plan = SimpleNamespace(
             options=options, cost_type=cost_type, after=after, logical_epoch=LogicalEpoch.parse(())
         )
-        setup = SimpleNamespace(plan=plan, corpus=CORPUS, folder=RunFolder(tmp_path / "m.npz"))
+        setup = SimpleNamespace(plan=plan, folder=RunFolder(tmp_path / "m.npz"))
         with TrainingLog(*paths, quiet=True) as log:
             reporter = Reporter(log, setup, **parts)
             for given in arguments if what == "compiling" else [arguments]:
@@ -155,7 +154,7 @@ def test_each_shape_is_compiled_once(report):
 def test_the_end_of_an_epoch(tmp_path, report):
     plan = SimpleNamespace(options=TrainOptions(), after=(), logical_epoch=LogicalEpoch.parse(()))
     with TrainingLog(tmp_path / "log", tmp_path / "records", quiet=True) as log:
-        reporter = Reporter(log, SimpleNamespace(plan=plan, corpus=CORPUS, folder=None))
+        reporter = Reporter(log, SimpleNamespace(plan=plan, folder=None))
         reporter.end_of_epoch(PROGRESS, waited=0.25, seconds=1.5)
     lines = [line.partition("] ")[2] for line in (tmp_path / "log").read_text().splitlines()]
     assert lines == ["Seen 24 samples", "Starting data epoch 3 in logical epoch 3"]
