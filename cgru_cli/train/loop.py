@@ -117,13 +117,15 @@ class Training:
         """
         course = self.course
         self.reporter.end_of_epoch(course.progress, waited=waited, seconds=seconds)
-        following = course.progress.next_epoch()
-        if self.plan.display.due(course.progress, following) and course.interval.words:
+        before, following = course.progress, course.progress.next_epoch()
+        if self.plan.display.due(before, following) and course.interval.words:
             self._show()
         course.progress = following
         if self.plan.schedule.decays_with_epoch(following, self.patience.most_stalled):
             self.patience.decays += 1
         self._log_decay()
+        if self._cycle_ends(before):
+            self._warm_up_again(silent=True)
         self._validate_and_save()
 
     def _end_early(self) -> None:
@@ -234,6 +236,11 @@ class Training:
         schedule, course = self.plan.schedule, self.course
         course.warmup_from = schedule.counted(schedule.warmup, course.progress)
 
+    def _cycle_ends(self, before: Progress) -> bool:
+        """Whether --lr-warmup-cycle repeats the warm-up now."""
+        cycle, warmup = self.plan.options.lr_warmup_cycle, self.plan.schedule.warmup
+        return cycle and warmup.due(before, self.course.progress)
+
     def _decays(self) -> int:
         return self.plan.schedule.decays(self.course.progress, self.patience.decays)
 
@@ -254,8 +261,7 @@ class Training:
         """Log the last update if a line is due, or draw the progress line."""
         course, plan = self.course, self.plan
         self._log_decay()
-        ended = plan.schedule.warmup.due(before, course.progress)
-        if self.warms_up_again or (ended and plan.options.lr_warmup_cycle):
+        if self.warms_up_again or self._cycle_ends(before):
             self._warm_up_again(silent=not self.warms_up_again)
         self.warms_up_again = False
         first = course.progress.updates <= plan.options.disp_first

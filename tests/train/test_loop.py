@@ -179,9 +179,18 @@ def test_an_update_of_several_batches(run):
 
 def test_warm_up_in_epochs_grows_with_every_update(run):
     ended = run(update=0.1, lr_warmup="2e", learn_rate=1.0, after="250u", disp_freq="50u")
-    shown = [line.rpartition("L.r. ")[2][:6] for line in ended.lines if " : Sen. " in line]
-    assert shown == ["2.5000", "5.0000", "7.5000", "1.0000", "1.0000"]  # times 0.1, 0.1, 0.1, 1, 1
+    shown = [line.rpartition("L.r. ")[2][:10] for line in ended.lines if " : Sen. " in line]
+    assert shown == ["2.5000e-01", "5.0000e-01", "7.5000e-01", "1.0000e+00", "1.0000e+00"]
     assert ended.course.progress.share == pytest.approx(0.5)
+
+
+def test_a_warm_up_in_epochs_is_repeated(run):
+    """The first update after a warm-up still has the full rate, as with a warm-up in updates."""
+    cycle = {"lr_warmup": "1e", "lr_warmup_cycle": True, "learn_rate": 1.0}
+    ended = run(update=0.1, after="250u", disp_freq="50u", **cycle)
+    shown = [line.rpartition("L.r. ")[2][:10] for line in ended.lines if " : Sen. " in line]
+    assert shown == ["5.0000e-01", "1.0000e+00"] * 2 + ["5.0000e-01"]
+    assert ended.course.warmup_from == 2
 
 
 def test_the_first_updates_are_logged(run):
