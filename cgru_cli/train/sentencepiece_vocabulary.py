@@ -30,7 +30,11 @@ def trainer_options(text: str) -> dict[str, str]:
     Raises UsageError for other forms, and for options that `cgru train` sets itself.
     """
     options = {}
-    for word in shlex.split(text):
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"--sentencepiece-options {text}: {error}") from error
+    for word in words:
         match = _OPTION.fullmatch(word)
         if match is None:
             raise UsageError(f"--sentencepiece-options {word}: --NAME=VALUE is expected")

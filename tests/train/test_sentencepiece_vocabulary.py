@@ -50,6 +50,7 @@ def test_lines_are_drawn_uniformly():
     ("text", "message"),
     [
         ("num_threads=1", "num_threads=1: --NAME=VALUE is expected"),
+        ("--model_type='bpe", "--sentencepiece-options --model_type='bpe: No closing quotation"),
         ("--eos_id=3", "cgru train sets eos_id itself"),
     ],
 )
