@@ -24,6 +24,9 @@ OPTIMIZERS: dict[str, tuple[type, dict[str, float]]] = {
     ),
 }
 
+# The parameters by which sums over gradients shrink at every update.
+_FADING = ("beta_1", "beta_2", "rho", "momentum")
+
 # Each optimizer's sums over gradients: Marian's name -> Keras' attribute, a list with one variable
 # per parameter.
 _SUMS = {
@@ -43,7 +46,7 @@ def sums(optimizer: keras.optimizers.Optimizer) -> dict[str, list[Any]]:
 def optimizer(name: str, given: Sequence[float], rate: float) -> keras.optimizers.Optimizer:
     """Create an optimizer; given: values of its first parameters, in the order of OPTIMIZERS.
 
-    Raises UsageError for too many parameters.
+    Raises UsageError for too many parameters, and for sums that would not shrink.
     """
     kind, known = OPTIMIZERS[name]
     if len(given) > len(known):
@@ -51,6 +54,12 @@ def optimizer(name: str, given: Sequence[float], rate: float) -> keras.optimizer
             f"--optimizer-params: {name} takes {' '.join(known)}; got {len(given)} numbers"
         )
     values: dict[str, Any] = known | dict(zip(known, given, strict=False))
+    for parameter in _FADING:
+        if values.get(parameter, 0) >= 1:
+            raise UsageError(
+                f"--optimizer-params: {parameter} of {name} is {values[parameter]:g}; it must be "
+                "below 1"
+            )
     if "centered" in values:
         values["centered"] = bool(values["centered"])
     # the gradients are already summed over the replicas; Keras would sum them again

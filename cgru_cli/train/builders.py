@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import UsageError
 from ..formats.model import Model
 from ..options.train import TrainOptions
 from ..system import tensorflow_start
@@ -149,10 +148,7 @@ def build_optimizer(options: TrainOptions) -> keras.optimizers.Optimizer:
     """A new optimizer. Raises UsageError for parameters that the optimizer does not take."""
     from ..optimization.optimizers import optimizer
 
-    try:
-        return optimizer(options.optimizer, options.optimizer_params, options.learn_rate)
-    except ValueError as error:
-        raise UsageError(f"--optimizer-params: {error}") from None
+    return optimizer(options.optimizer, options.optimizer_params, options.learn_rate)
 
 
 def _objective(options: TrainOptions) -> Objective:

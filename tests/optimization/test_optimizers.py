@@ -122,6 +122,23 @@ def test_the_rate_is_the_one_given(name):
     assert float(optimizer(name, (), 0.25).learning_rate) == 0.25
 
 
+@pytest.mark.parametrize(
+    ("name", "given", "parameter"),
+    [
+        ("adam", (1.0,), "beta_1"),
+        ("adamw", (0.9, 1.0), "beta_2"),
+        ("adadelta", (1.0,), "rho"),
+        ("rmsprop", (2.0,), "rho"),
+        ("rmsprop", (0.9, 1.0), "momentum"),
+        ("sgd", (1.5,), "momentum"),
+    ],
+)
+def test_averages_that_never_fade_are_refused(name, given, parameter):
+    expected = f"^--optimizer-params: {parameter} of {name} is {given[-1]:g}; it must be below 1$"
+    with pytest.raises(UsageError, match=expected):
+        optimizer(name, given, RATE)
+
+
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_too_many_parameters_are_refused(name):
     names = list(OPTIMIZERS[name][1])
