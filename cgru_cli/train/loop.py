@@ -68,6 +68,7 @@ class Training:
         Raises CgruError if an update or a file fails, or too few costs are finite; Stopped, after
         saving, if a signal ends training.
         """
+        options = self.plan.options
         with self.reporter.log:
             self._begin()
             try:
@@ -76,7 +77,9 @@ class Training:
                     started, progress = self.clock(), self.course.progress
                     epoch = self.examples.epoch(progress.epochs, start=progress.batches)
                     with Ahead(epoch) as batches:
-                        for group in groups(batches, self.plan.options.optimizer_delay):
+                        following = groups(batches, options.optimizer_delay)
+                        group = next(following, [])
+                        while group:
                             before, began = self.course.progress, self.clock()
                             share = size_of(group)[0] / self.pairs  # of the epoch
                             group = warmed_up(group, self.plan.batch_share(before))
@@ -84,8 +87,9 @@ class Training:
                             self._count(group, outcome, began, share)
                             self._log(before)
                             self._validate_and_save()
-                            if self._finished():
-                                break
+                            group = next(following, [])
+                            if self._finished() and (group or options.compat == "marian"):
+                                break  # without the end of the epoch, which Marian leaves out too
                         else:
                             self._end_epoch(batches.waited, self.clock() - started)
                 self._end()

@@ -151,6 +151,16 @@ def test_a_frequency_that_is_stated_is_kept(run):
     assert took[-1] == "Validation took 12.0s; 37.5% of the time so far"
 
 
+@pytest.mark.parametrize("compat", [None, "marian"])
+def test_the_end_of_an_epoch_comes_before_the_end_of_training(run, compat):
+    """Marian does not end the epoch; it validates at the end of training."""
+    often = {"valid_freq": "1e", "disp_freq": "1e", "save_freq": "0"}
+    ended = run(validation=1.0, after="200u", compat=compat, **often)
+    assert validations(ended)[0] == [100, 200]
+    assert "Seen 200 samples" in ended.lines
+    assert ended.course.progress.epochs == (1 if compat else 2)
+
+
 def test_a_first_line_is_logged_within_a_minute(run):
     ended = run(update=7.0, after="90u", disp_freq="30u", save_freq="0")
     signs = [line for line in ended.lines if line.startswith("Ep. 1")]
