@@ -12,6 +12,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
+_BLOCKS = frozenset(  # separate words
+    "address article aside blockquote caption dd div dl dt fieldset figcaption figure footer form "
+    "h1 h2 h3 h4 h5 h6 header legend li main nav ol option p pre section table td tfoot th thead "
+    "tr ul".split()
+)
 _TAG = (
     r"""(?P<tag><(?P<slash>/?)(?P<name>[A-Za-z][\w:.-]*)(?![\w:.-])(?:[^<>"']|"[^"]*"|'[^']*')*>)"""
 )
@@ -46,6 +51,7 @@ _BEGINNING = re.compile(  # of a task or a footnote
     r" *(?:(?:(?:[-+*]|\d{1,9}[.)]) +)?\[[ xX]\]|\[\^[^\s\[\]]+\]:)(?:\s|\Z)"
 )
 DEEPEST = 200  # maximum nesting of marks; deeper marks stand alone or are text
+_SPACES = str.maketrans("\r\n", "  ")
 GLUE, SPACE = "\0", "\1"  # no space, or one space, on this side of a mark
 
 
@@ -71,7 +77,7 @@ class Element:
 class Markup:
     """The plain text of a line, `plain`, and the tree of its marks, below `root`.
 
-    `beginning` is the marker of a task or a footnote.
+    `beginning` is the marker of a task or a footnote. Line breaks of HTML are spaces in `plain`.
     """
 
     def __init__(self, line: str, form: str, *, copies_code: bool = False):
@@ -155,7 +161,8 @@ class Markup:
         for number, match in enumerate(self._matches):
             self.plain += html.unescape(self._line[place : match.start()])
             place, found = match.end(), match.groupdict()
-            before, after = (SPACE if c == " " else GLUE for c in self._neighbours(match))
+            before, after = (SPACE if c in " \r\n" else GLUE for c in self._neighbours(match))
+            self.plain += " " * ((found["name"] or "").lower() in _BLOCKS)
             one = Element(match[0], start=len(self.plain), around=(before, after))
             inside = found.get("inside") or found.get("ticked_inside")
             copied = self.copies_code and found.get("ticked")
@@ -185,6 +192,7 @@ class Markup:
                 else:
                     self.plain += " "
         self.plain += html.unescape(self._line[place:])
+        self.plain = self.plain.translate(_SPACES)
         for one in stack:
             one.end = len(self.plain)
         return stack[0]

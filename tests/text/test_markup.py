@@ -41,6 +41,8 @@ def placed(line, translation, links, form="html"):
         ("<i>see</i> the <b>cat</b>", "die Katze sehen", [1, 2, 0],
          "die <b>Katze</b> <i>sehen</i>"),
         ("<p><b>x</b> y</p>", "Y X", [1, 0], "<p>Y <b>X</b></p>"),
+        ("<b>one\n<br/>two</b> three", "eins zwei drei", [0, 1, 2], "<b>eins <br/>zwei</b> drei"),
+        ("<p>one</p><P>two</P>", "eins zwei", [0, 1], "<p>eins</p> <P>zwei</P>"),
         ("one<br/>two three", "eins zwei drei", [0, 1, 2], "eins<br/>zwei drei"),
         ("one <img src='a>b'> two", "eins zwei", [0, 1], "eins <img src='a>b'> zwei"),
         ("a &lt;b&gt; &amp; c", "a <b> & c", [0, 1, 2, 3], "a &lt;b&gt; &amp; c"),
