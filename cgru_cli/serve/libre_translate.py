@@ -68,11 +68,12 @@ class LibreTranslate:
             raise Refusal(
                 "not_possible", "format html: this server translates text; it needs --markup html"
             )
-        search = SearchOptions(n_best=asked.alternatives + 1)
-        kind = service.searching(model, search)
+        n_best = asked.alternatives + 1
+        kind = service.searching(model, SearchOptions(n_best=n_best))
         texts = [asked.q] if isinstance(asked.q, str) else asked.q
-        sentences = None if marked else _sentences(model)
-        done = await translated(request, service, kind, texts, sentences, plain=not marked)
+        done = await translated(
+            request, service, kind, texts, _sentences(model), plain=not marked, n_best=n_best
+        )
         best = [one.hypotheses[0].text if one.hypotheses else "" for one in done]
         one_text = isinstance(asked.q, str)
         answer = LibreAnswer(best[0] if one_text else best)

@@ -23,18 +23,23 @@ async def translated(
     *,
     avoided: Sequence[str] = (),
     plain: bool = False,
+    n_best: int = 1,
 ) -> list[Translation]:
     """The translations of texts, with their line breaks.
 
-    sentences: splits lines into sentences; None if each line is a sentence. avoided, plain: of each
-    line (see `Line`). A text of one sentence keeps its n-best list. Raises Refusal.
+    In HTML, whose elements may contain line breaks, these are spaces. sentences: splits lines into
+    sentences; None if each line is a sentence. avoided, plain: of each line (see `Line`).
+    n_best: the length of the n-best list that a text of one sentence keeps. Raises Refusal.
     """
     if not service.ready:
         raise Refusal("loading", headers={"Retry-After": "5"})
     search, longest = kind.model.search, service.options.max_characters
     form = None if plain else search.plan.options.markup
     breaks = ["\r\n" if 0 < text.count("\n") == text.count("\r\n") else "\n" for text in texts]
-    lines = [text.split(line_break) for text, line_break in zip(texts, breaks, strict=True)]
+    lines = [
+        [text] if form == "html" else text.split(line_break)
+        for text, line_break in zip(texts, breaks, strict=True)
+    ]
     for number, text in enumerate(lines):
         if form and any(len(line) > longest for line in text):
             message = f"this server takes lines of {longest} characters"
@@ -46,7 +51,9 @@ async def translated(
     def ended() -> list[Translation]:
         rest, right_left, whole = iter(done), kind.model.right_left, []
         for number, text in enumerate(paragraphs):
-            parts = [one.translation(number, [next(rest) for _ in one.lines]) for one in text]
+            parts = [
+                one.translation(number, [next(rest) for _ in one.lines], n_best) for one in text
+            ]
             join = breaks[number].join
             whole.append(Translation.joined(number, parts, join, right_left=right_left))
         return whole

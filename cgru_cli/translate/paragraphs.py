@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..output.hypothesis import Hypothesis
 from ..text.mark_places import place_marks
 from ..text.markup import Markup
 from ..text.sentences import Sentences
@@ -36,23 +37,32 @@ class Paragraph:
         else:
             self.lines = [Fields(text, plain=form is None)]
 
-    def translation(self, number: int, parts: Sequence[Translation]) -> Translation:
-        """Join the translations of the lines to the translation of text number `number`."""
+    def translation(
+        self, number: int, parts: Sequence[Translation], n_best: int = 1
+    ) -> Translation:
+        """Join the translations of the lines to the translation of text number `number`.
+
+        n_best: the number of hypotheses of a single line in which to place marks.
+        """
         right_left = self._search.plan.layout.right_left
         whole = Translation.joined(number, parts, self._join, right_left=right_left)
         markup = self._markup
         if markup is None or not whole.hypotheses:
             return whole
-        best = whole.hypotheses[0]._replace(detokenized=self._placed(markup, parts))
-        return whole._replace(hypotheses=[best])
+        kept = whole.hypotheses[:n_best]
+        best = [[part.hypotheses[0] for part in parts]] if len(parts) > 1 else [[x] for x in kept]
+        texts = [self._placed(markup, parts, one) for one in best]
+        kept = [x._replace(detokenized=text) for x, text in zip(kept, texts, strict=True)]
+        return whole._replace(hypotheses=kept)
 
-    def _placed(self, markup: Markup, parts: Sequence[Translation]) -> str:
-        """The text of the translation, with the marks of the source."""
+    def _placed(
+        self, markup: Markup, parts: Sequence[Translation], best: Sequence[Hypothesis]
+    ) -> str:
+        """The text of the translation, with the marks of the source; best: of each part."""
         begins, place = [], 0  # where the sentences begin in the text
         for line in self.lines:
             begins.append(max(place, self._plain.find(line.source, place)))
             place = begins[-1] + len(line.source)
-        best = [part.hypotheses[0] for part in parts]
         if self._search.plan.layout.right_left:
             best = [one.reversed() for one in best]
         columns = np.cumsum([0, *(len(part.source) for part in parts)]).tolist()

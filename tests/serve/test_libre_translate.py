@@ -1,10 +1,16 @@
 """Clients of LibreTranslate get the answers that they expect."""
 
 import json
+import re
+import sys
+from types import SimpleNamespace
 from urllib.parse import urlencode
 
 import pytest
-from serving import client, serving
+from commands import write_model
+from serving import client, loaded, serving
+
+from cgru_cli import Translator
 
 
 @pytest.fixture(autouse=True)
@@ -56,6 +62,24 @@ def test_alternatives_are_the_next_of_the_n_best_list(web):
         "translatedText": best,
         "alternatives": others,
     }
+
+
+def test_html_is_one_text_of_several_sentences(tmp_path, monkeypatch):
+    segment = SimpleNamespace(segment=lambda _, text: re.findall(r".*? \. |.+", text))
+    monkeypatch.setitem(sys.modules, "sentencex", segment)
+    words = ["eos", "UNK", "a", "b", "."]
+    path = write_model(tmp_path, source=words, target=words)
+    models = loaded(path, markup="html", beam_size=3)
+    monkeypatch.setattr(models["model"], "languages", ("en", "de"))
+    text = "<p>a <b>b . \n</b>b</p>\na"
+    translator = Translator(path, markup="html", translation_maxlen=8, split_sentences="en")
+    with serving(models) as app:
+        web = client(app)
+        found = asked(web, q=text, format="html")["translatedText"]
+        assert found == translator.translate(text.replace("\n", " ")).text
+        found = asked(web, q="<i>a\nb</i>", format="html", alternatives=1)
+        assert len(found["alternatives"]) == 1
+        assert all("<i>" in one for one in (found["translatedText"], *found["alternatives"]))
 
 
 def test_a_form_as_its_python_client_sends(web):
