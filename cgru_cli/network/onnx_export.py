@@ -22,7 +22,7 @@ import tensorflow as tf
 
 from ..errors import CgruError
 from ..formats.onnx_file import ATTRIBUTE, NARROW_STEP, SCORING_STEP, VERSION
-from ..parameters.structure import Structure
+from ..parameters.structure import Condition, Structure
 from ..system.versions import installed
 from .inference import forward_only
 from .network import Network, SearchState
@@ -78,8 +78,10 @@ def _branches(
         nests[:] = [cells, memory]
         return _numbered("new_cells", cells) | _numbered("new_memory", memory)
 
+    # ONNX conversion knows no way from bits to numbers
+    kind = tf.float32 if structure.condition is Condition.VECTOR else tf.int32
     source = [
-        tf.TensorSpec([None, None, structure.source_columns], tf.int32, "source"),
+        tf.TensorSpec([None, None, structure.source_columns], kind, "source"),
         tf.TensorSpec([None, None], tf.float32, "source_mask"),
     ]
     branches: list[Any] = [(begin, [*source, *weights])]

@@ -79,6 +79,7 @@ class OnnxModel(Stepper):
     ) -> tuple[list[Any], list[Any]]:
         """Encode a batch: its state and its memory."""
         ((source, mask),) = sources
+        source = source.view(self._unread["source"].dtype)  # float32 for vectors
         cells, memory = self._new["cells"], self._new["memory"]
         found = self._run(BEGIN, [*cells, *memory], source=source, source_mask=mask)
         return [found[: len(cells)]], [found[len(cells) :]]

@@ -11,6 +11,7 @@ from cgru_cli.network.onnx_export import exported
 from cgru_cli.network.onnx_integers import graphs
 from cgru_cli.parameters.structure import (
     Activation,
+    Condition,
     DecoderStart,
     Encoder,
     Normalization,
@@ -63,6 +64,7 @@ SHAPES = {
     ),
     "mixture": typed(Type.CGRU, mixture=3, lexical=True, normalization=Normalization.RMS),
     "lm": typed(Type.LM, decoder_depth=2),
+    "vectors": typed(Type.LM, condition=Condition.VECTOR, condition_size=3),
     "seq2seq": typed(Type.SEQ2SEQ, encoder=Encoder.REVERSED),
     "encdec": typed(Type.ENCDEC, encoder=Encoder.UNIDIRECTIONAL),
     "classifier": typed(Type.CLASSIFIER, pooling=Pooling.ATTENTION),
@@ -73,6 +75,10 @@ SHAPES = {
 
 def batch(structure):
     """Sources and targets, padded, for a model."""
+    if structure.condition is Condition.VECTOR:
+        vectors = np.array([[0.5, -1.25, 2], [0, 0, 0], [-3, 0.1, 1e-3]], np.float32)
+        bits = [[tuple(row)] for row in vectors.view(np.int32)]
+        return vectors, *map(np.asarray, pad_source(bits))
     sources = SOURCES if structure.type.reads_source else [[], [], []]
     source, mask = map(np.asarray, pad_source([[(i,) for i in words] for words in sources]))
     if not structure.type.reads_source:
@@ -121,7 +127,7 @@ def unprepared(graph, around=()):
                 yield from unprepared(attribute.g, (computed, *around))
 
 
-BY_DEFAULT = ("deep", "lm", "crf")  # each conversion takes seconds
+BY_DEFAULT = ("deep", "vectors", "crf")  # each conversion takes seconds
 
 
 @pytest.mark.parametrize(
@@ -142,7 +148,8 @@ def test_onnx_runtime_computes_the_equations(name):
     scores = OnnxScorer(model, with_alignment=True)(source, mask, target, target_mask)
     exact = ladder_oracle(s, arrays)
     for row, words, wanted in zip(scores.log_probs, sources, targets, strict=True):
-        expected = exact.force_decode(words if s.type.reads_source else None, wanted).log_probs
+        given = words if s.has_source else None
+        expected = exact.force_decode(given, wanted).log_probs
         np.testing.assert_allclose(row[: len(expected)], expected, rtol=1e-5, atol=1e-5)
         assert not row[len(expected) :].any()
     sizes = [len(words) + 1 for words in sources]

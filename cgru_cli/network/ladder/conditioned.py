@@ -29,9 +29,12 @@ class ConditionedLanguageModel(LanguageModel):
 
 
 def vectors(condition: tf.Tensor, structure: Structure) -> tf.Tensor:
-    """v (B,N) float32 from conditions: ids of labels (B,S,1), or numbers as bits (B,S,N)."""
+    """v (B,N) float32 from conditions: ids of labels (B,S,1), or numbers (B,S,N).
+
+    Numbers are float32 in an ONNX graph, and otherwise their bits as int32.
+    """
     first = condition[:, 0]
     if structure.condition is Condition.LABEL:
         place = first[:, 0] - FIRST_LABEL
         return tf.one_hot(place, structure.condition_size, dtype=tf.float32)
-    return tf.cast(tf.bitcast(first, "float32"), tf.float32)
+    return tf.cast(first if first.dtype.is_floating else tf.bitcast(first, "float32"), tf.float32)
