@@ -26,7 +26,7 @@ from ..system.process_pool import ProcessPool, processors
 from ..system.structured_files import write_json
 from ..system.terminal import tell
 from ..text import pipeline
-from ..text.copying import PLACEHOLDERS, Copying
+from ..text.copying import Copying
 from ..text.moses import CaseModel
 from ..text.pipeline import SIDES, Preprocessing
 from ..text.subwords import learn_codes, learn_pieces, read_codes
@@ -35,11 +35,10 @@ from . import chunk_work
 from .clean import clean
 from .folder import Folder, writes
 from .raw_text import chunks, numbered, read_lines
-from .request import Request, request
+from .request import Request, fixed_words, request
 from .word_counts import WordCounts
 
 ENDINGS = {"source": "src", "target": "trg"}
-_SPECIAL = ("eos", "UNK")
 _LINES = 100  # that a filter reads together
 
 
@@ -257,11 +256,9 @@ class _Job:
                     file.write(text)
                     for name, words in zip(columns, counted, strict=True):
                         counts[name].add(words)
-        # words that the vocabularies have even if the training text lacks them
-        always = [*_SPECIAL, *(PLACEHOLDERS if self.settings.copy else ())]
-        always += [f"<0x{byte:02X}>" for byte in range(256)] if self.options.byte_fallback else []
+        always = fixed_words(self.options)
         size = self.options.vocabulary_size  # 0: all words
-        most = max(1, size - len(always)) if size else 0
+        most = size - len(always) if size else 0
         for i, name in enumerate(names):
             if in_json:
                 listed = [*always, *counts[name].most_common(most, without=always)]

@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import UsageError
 from ..options.flags import flag
 from ..options.prep import PrepOptions
+from ..text.copying import PLACEHOLDERS
 from ..text.pipeline import PipelineSettings
 from . import raw_text
 
@@ -92,12 +93,24 @@ def _with_defaults(options: PrepOptions) -> PrepOptions:
             "--joint-vocabulary and --vocabulary-size are for --vocabulary-format json; for a .spm "
             "there are --joint and --subword-vocabulary"
         )
+    fixed = len(fixed_words(options))
+    if 0 < options.vocabulary_size <= fixed:
+        raise UsageError(
+            "--vocabulary-size counts eos, UNK, bytes and placeholders: at least "
+            f"{fixed + 1}, or 0 for all"
+        )
     return dataclasses.replace(
         options,
         subwords=subwords,
         vocabulary_format=kind,
         joint=not options.separate and len(options.codes) < 2 and subwords != "none",
     )
+
+
+def fixed_words(options: PrepOptions) -> list[str]:
+    """The words that a .json vocabulary has even if the training text lacks them."""
+    of_bytes = [f"<0x{byte:02X}>" for byte in range(256)] if options.byte_fallback else []
+    return ["eos", "UNK", *(PLACEHOLDERS if options.copy else ()), *of_bytes]
 
 
 def _check(options: PrepOptions) -> None:
@@ -118,8 +131,6 @@ def _check(options: PrepOptions) -> None:
             if not getattr(options, f"{side}_lang"):
                 needed = "--tokenize" if options.tokenize else "--normalize-punctuation"
                 raise UsageError(f"{needed} needs --{side}-lang, as in --{side}-lang en")
-    if 0 < options.vocabulary_size < 3:
-        raise UsageError("--vocabulary-size counts eos and UNK: at least 3, or 0 for all")
 
 
 def _sets(options: PrepOptions) -> tuple[tuple[str, str, str], ...]:

@@ -539,6 +539,10 @@ def test_full_disk_leaves_finished_steps(job, tmp_path, monkeypatch):
         ({"joint_vocabulary": True}, "are for --vocabulary-format json"),
         ({"vocabulary_size": 9}, "are for --vocabulary-format json"),
         ({"vocabulary_size": 2, "subwords": "none"}, "at least 3"),
+        (
+            {"vocabulary_format": "json", "vocabulary_size": 258, "byte_fallback": True},
+            "at least 259, or 0",
+        ),
         ({"max_ratio": 0.5}, "0, or a number from 1"),
         ({"factors": 0}, "--factors 0: a whole number from 1"),
         ({"character_coverage": 1.5}, "at most 1"),
