@@ -64,7 +64,7 @@ _PYTHON2_SPACES = dict.fromkeys(map(ord, "\t\r\v\f"), " ")
 
 
 def _python2_spaces(line: str) -> str:
-    """As `str.split()` of Python 2 separates the words of bytes."""
+    """Separate words as Python 2's `str.split()` does for bytes."""
     return line.translate(_PYTHON2_SPACES)
 
 

@@ -64,7 +64,7 @@ def _with_defaults(options: PrepOptions) -> PrepOptions:
         subwords = "subword-nmt" if options.codes else "bpe"
     by_sentencepiece = subwords in ("bpe", "unigram")
     if options.codes and subwords != "subword-nmt":
-        raise UsageError(f"--codes of subword-nmt exclude --subwords {subwords}")
+        raise UsageError(f"--codes is for subword-nmt; leave out --subwords {subwords}")
     if len(options.codes) > 2 or (len(options.codes) == 2 and options.joint):
         raise UsageError("--codes takes one file for both sides, or one for each")
     if len(options.codes) == 1 and options.separate:

@@ -269,9 +269,9 @@ class NematusStatus(Struct):
 
 
 class DocumentProgress(Struct):
-    address: Annotated[str, about("path at which progress and, when it is finished, the file is")]
+    address: Annotated[str, about("path to poll; returns the progress, then the file")]
     name: str
-    done: Annotated[int, about("sentences that are translated")]
+    done: Annotated[int, about("sentences translated so far")]
     sentences: Annotated[int, about("0: not counted yet")]
 
 

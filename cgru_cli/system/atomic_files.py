@@ -114,7 +114,10 @@ def check_whole(whole: Path) -> None:
 
 
 def mark_of(whole: Path) -> Path:
-    """The mark that only some of the files are replaced, which remains after a kill."""
+    """The marker file that exists while files are being replaced.
+
+    It stays if the process is killed.
+    """
     return whole.with_name(whole.name + INCOMPLETE)
 
 

@@ -85,7 +85,7 @@ def alone(work: Callable[..., Result], *arguments: Any) -> Result:
 
 
 def _start() -> None:
-    """Make a new process end when its parent decides to, or is killed."""
+    """Make a worker exit with its parent, even if the parent is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends Ctrl-C to all processes
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

@@ -67,4 +67,4 @@ def describe(setup: Setup) -> None:
         f"{first.words} target words",
         sep="\n",
     )
-    print("its first pair:", *read, "->", *first.target[0])
+    print("first pair:", *read, "->", *first.target[0])

@@ -102,7 +102,8 @@ class TrainingPlan:
             )
         if options.lr_decay and options.lr_decay_strategy == "stalled" and not metrics:
             raise UsageError(
-                "--lr-decay: without validation nothing stalls; name another --lr-decay-strategy"
+                "--lr-decay: the strategy `stalled` needs validation; choose another "
+                "--lr-decay-strategy"
             )
         by_words: CostType = "cross-entropy" if options.cost_type == "ce-mean" else "ce-mean-words"
         return cls(

@@ -156,7 +156,7 @@ def _check(
                     f"{first.model.structure.type}, which gives labels and writes no text"
                 )
     if sampling and any(loaded.model.structure.crf for loaded in models):
-        raise UsageError("--output-sampling: the tags of a CRF are searched for, not drawn")
+        raise UsageError("--output-sampling: tags of a CRF cannot be sampled")
     if sampling and (options.constraints or options.avoid):
         raise UsageError("--mbr with constraints needs --mbr-n-best: samples cannot satisfy them")
     if sampling and set(options.copy) - {"none"}:

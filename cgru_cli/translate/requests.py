@@ -75,9 +75,8 @@ class RequestReader:
         source, prefix = fields.source, fields.beginning
         if self._generates and source:
             raise CgruError(
-                f"line {number + 1}: {self._source.model.path} is a language model and translates "
-                "nothing; with --force-decode it continues lines, and empty lines give texts of "
-                "its own"
+                f"line {number + 1}: {self._source.model.path} is a language model and does not "
+                "translate; --force-decode continues lines, and an empty line generates a text"
             )
         words = self.words(source, number)
         if self._source.reads_source and not self._source.reads_words:

@@ -33,7 +33,9 @@ def shortlists(options: TranslateOptions, models: Sequence[LoadedModel]) -> tupl
     path, numbers = asked
     vocabularies = [(loaded.sources[0], loaded.target) for loaded in models if loaded.reads_words]
     if not vocabularies:
-        raise UsageError("--shortlist: a language model has no source words to choose by")
+        raise UsageError(
+            "--shortlist does not apply to a language model, which has no source words"
+        )
     read: dict[str, Shortlist] = {}
     for source, target in vocabularies:
         if source.fingerprint not in read:

@@ -529,7 +529,7 @@ def test_full_disk_leaves_finished_steps(job, tmp_path, monkeypatch):
         ({"split_hyphens": True}, "--split-hyphens needs --tokenize"),
         ({"tokenize": True, "target_lang": "de"}, "--tokenize needs --source-lang"),
         ({"normalize_punctuation": True, "source_lang": "en"}, "needs --target-lang"),
-        ({"codes": ("c",), "subwords": "bpe"}, "exclude --subwords bpe"),
+        ({"codes": ("c",), "subwords": "bpe"}, "leave out --subwords bpe"),
         ({"codes": ("a", "b", "c")}, "one file for both sides"),
         ({"codes": ("a",), "separate": True}, "one file of --codes serves both sides"),
         ({"subwords": "none", "separate": True}, "has none"),

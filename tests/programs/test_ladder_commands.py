@@ -108,7 +108,7 @@ def test_a_language_model_is_a_feature_and_a_member(data, language_model, score,
 def test_options_that_a_language_model_refuses(data, language_model, score, translate):
     refused = {
         "no source": score("-m", language_model, "-s", data / "dev.src", "-t", data / "dev.trg"),
-        "is a language model and translates nothing": translate("-m", language_model, text="W1\n"),
+        "is a language model and does not translate": translate("-m", language_model, text="W1\n"),
         "type lm has no attention": translate("-m", language_model, "--alignment", text="\n"),
     }
     for message, (code, output, messages) in refused.items():

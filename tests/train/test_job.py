@@ -121,7 +121,7 @@ def test_a_dry_run_prints_sizes(data, model):
     words = [len(line.split()) + 1 for line in open(data / "train.src")]  # noqa: SIM115
     assert f"words with EOS: source {sum(words):,}, target {sum(words):,}" in result.output
     assert "first batch: 8 pairs of up to" in result.output
-    assert re.search(r"its first pair: [\d ]+ 0( 0)* -> [\d ]+", result.output)
+    assert re.search(r"first pair: [\d ]+ 0( 0)* -> [\d ]+", result.output)
     assert not model.parent.exists()
 
 

@@ -150,7 +150,7 @@ def test_shares(field, value):
         ({"lr_decay_strategy": "epoch"}, "--lr-decay-strategy needs --lr-decay"),
         ({"lr_warmup_start_rate": 0.1}, "--lr-warmup-start-rate needs --lr-warmup"),
         ({"lr_decay": 0.5, "lr_decay_freq": 2}, "is for the strategies epoch and batches"),
-        ({"lr_decay": 0.5, "valid_freq": "0", "after": "1e"}, "without validation nothing stalls"),
+        ({"lr_decay": 0.5, "valid_freq": "0", "after": "1e"}, "`stalled` needs validation"),
         ({"lr_warmup": "10m"}, "changes with minutes .* is not reproducible"),
         ({"mini_batch_warmup": "10m"}, "^--mini-batch-warmup 10m: .* not reproducible"),
         ({"learn_rate": -1.0}, "--learn-rate -1.0: a number from 0"),

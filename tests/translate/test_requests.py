@@ -68,5 +68,5 @@ def test_unexpected_fields_are_refused(path):
 def test_a_line_is_the_beginning_of_a_language_models_text(language_model):
     request = reader(*language_model, force_decode=True).read("A B", 0)
     assert request.source == [] and len(request.prefix) == 2
-    with pytest.raises(CgruError, match=r"line 1: .* is a language model and translates nothing"):
+    with pytest.raises(CgruError, match=r"line 1: .* is a language model and does not translate"):
         reader(*language_model).read("A B", 0)
