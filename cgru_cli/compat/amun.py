@@ -38,7 +38,7 @@ TRANSLATE = (
         --device selects the device; by default a GPU if there is one, else the CPU
         --tensor-cores X = false, --use-fused-softmax X = true:
         TensorFlow chooses how to multiply matrices
-        --threads N (earlier): --cpu-threads N, by default all processors
+        --threads N (earlier): --cpu-threads sets the number of threads; by default all processors
         --mini-batch-words N = 0, --batch-size N (earlier), --bunch-size N (earlier):
         --workspace limits the memory of batches
         --log-progress X = info, --log-info X = info: all messages are always shown"""),

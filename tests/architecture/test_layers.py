@@ -56,7 +56,7 @@ LAYER = {room: i for i, layer in enumerate(LAYERS) for room in layer}
 BETWEEN_COMMANDS = {
     ("train.texts", "prep.folder"),
     ("train.missing_vocabularies", "prep.program_vocabularies"),
-    ("train.validation", "score.metrics.labels"),
+    ("train.validation", "score.metrics.evaluation"),
     ("score.pairs.pair_scorer", "translate.plan"),
     ("convert.web", "translate.plan"),
 }

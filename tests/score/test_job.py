@@ -255,7 +255,7 @@ def test_lists_keep_their_lines(model, lines, score, texts, tmp_path):
     given = ["-m", model, "-s", texts[1], "--n-best", again, "--n-best-feature", "R2L"]
     code, text, messages = score(*given)
     assert (code, text) == (1, "")
-    assert f"{again}: line 1: feature R2L is there already; name the new one with" in messages
+    assert f"{again}: line 1: the list already has a feature R2L; name the new one with" in messages
     nematus = lines("-m", model, "-s", texts[1], "--n-best", path, "--compat", "nematus")
     for line, entry, score in zip(nematus, entries, scores, strict=True):
         assert line.startswith(f"{entry} ")

@@ -82,7 +82,8 @@ class ScoreLayout:
         for name in names:
             if name in listed:
                 raise CgruError(
-                    f"feature {name[:-1]} is there already; name the new one with --n-best-feature"
+                    f"the list already has a feature {name[:-1]}; name the new one with "
+                    "--n-best-feature"
                 )
         signed = [c_float(self.layout.signed(one.total)) for one in scored]
         added = [f"{name} {score}" for name, score in zip(names, signed, strict=True)]
