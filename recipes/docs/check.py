@@ -2,8 +2,9 @@
 """Score the kept translations again, and compare with README.md: check.py TEXT
 
 TEXT is the folder that split.py and noise.py made for SIZE=small. The translations of README.md's
-results are in outputs.tar.xz, as NAME.TEST.TARGET. The tables of run.sh are printed; exit code 1 if
-README.md lacks one of their rows (CPU minutes apart, which cannot be scored).
+results are in outputs.tar.xz, as NAME.TEST.TARGET; longer trainings have a folder of their own. The
+tables of run.sh are printed; exit code 1 if README.md lacks one of their rows (CPU minutes apart,
+which cannot be scored).
 """
 
 import argparse
@@ -64,7 +65,8 @@ def main() -> int:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, tarfile.open(options.outputs) as archive:
         archive.extractall(folder, filter="data")
-        rows = tables(options.text, Path(folder), options.source)
+        runs = [Path(folder), *(path for path in Path(folder).iterdir() if path.is_dir())]
+        rows = [row for run in runs for row in tables(options.text, run, options.source)]
     stated = {without_minutes(row) for row in options.readme.read_text("utf-8").splitlines()}
     missing = [row for row in rows if row not in stated]
     print(*rows, sep="\n")

@@ -1,6 +1,6 @@
 """Vocabularies made from the training text, as Marian makes them."""
 
-import os
+import io
 
 import pytest
 
@@ -112,12 +112,8 @@ def test_a_file_with_both_sides_has_one_vocabulary(tmp_path):
 
 
 def test_standard_input_needs_named_vocabularies(tmp_path, monkeypatch):
-    read, write = os.pipe()
-    os.write(write, b"a\tx\n")
-    os.close(write)
-    monkeypatch.setattr(tab_separated, "_read", lambda: os.read(read, 100))
+    monkeypatch.setattr(tab_separated, "standard_input", lambda: io.BytesIO(b"a\tx\n"))
     options = TrainOptions(train_sets=("stdin",), tsv=True, compat="marian")
     refused = pytest.raises(UsageError, match=r"^standard input has no vocabularies beside it")
     with tab_separated.with_standard_input(options) as copied, refused:
         Texts.of(copied, None)
-    os.close(read)
