@@ -431,7 +431,7 @@ def test_tags_of_a_crf_are_learnt_and_scored(tagged, chained, translate, score, 
     code, scores, _ = score("-m", chained, *pair)
     found = np.exp([float(line) for line in scores.splitlines()])
     np.testing.assert_allclose(found, probabilities, atol=2e-6)
-    one_line(translate("-m", chained, "--output-sampling", text="w1\n"), 2, "searched for")
+    one_line(translate("-m", chained, "--output-sampling", text="w1\n"), 2, "cannot be sampled")
 
 
 # -- invalid input ---------------------------------------------------------------------------------
