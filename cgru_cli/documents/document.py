@@ -97,6 +97,13 @@ def decoded(content: bytes, encoding: str = "utf-8") -> str:
         raise CgruError(f"not a text in {encoding} ({error})") from None
 
 
+def unified(text: str) -> tuple[str, str, str]:
+    r"""A text without its byte order mark and with "\n" as line end; the mark, and the line end."""
+    mark = "\ufeff" if text.startswith("\ufeff") else ""
+    ends = "\r\n" if "\r\n" in text else "\n"
+    return text.lstrip("\ufeff").replace("\r\n", "\n"), mark, ends
+
+
 def translatable(text: str) -> bool:
     """Whether a text has letters."""
     return any(map(str.isalpha, text))

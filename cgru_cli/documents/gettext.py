@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..system.versions import installed
-from .document import Document, decoded, translatable
+from .document import Document, decoded, translatable, unified
 from .inline import PLACEHOLDER, MarkedText
 
 _MARKS = re.compile(
@@ -28,12 +28,10 @@ class Catalogue(Document):
         self._encoding = "utf-8"
         if stated and stated[1] != b"CHARSET":  # a template
             self._encoding = codecs.lookup(stated[1].decode()).name
-        text = decoded(content, self._encoding)
-        self._bom, text = ("\ufeff" if text.startswith("\ufeff") else ""), text.lstrip("\ufeff")
-        self._ends = "\r\n" if "\r\n" in text else "\n"
+        text, self._bom, self._ends = unified(decoded(content, self._encoding))
         # "\n" because polib would open a file whose name is the text
-        text = "\n" + text.replace("\r\n", "\n")
-        self._file = installed("polib", "documents").pofile(text, encoding=self._encoding)
+        polib = installed("polib", "documents")
+        self._file = polib.pofile("\n" + text, encoding=self._encoding)
         plurals = _PLURALS.search(self._file.metadata.get("Plural-Forms", ""))
         self._places: list[tuple[Any, int | None, MarkedText]] = []  # None: not a plural
         for entry in self._file.untranslated_entries():

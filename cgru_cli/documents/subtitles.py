@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from ..system.versions import installed
-from .document import Document, decoded, translatable
+from .document import Document, decoded, translatable, unified
 from .inline import MarkedText
 
 _MARKS = re.compile(
@@ -20,10 +20,7 @@ class Subtitles(Document):
     def __init__(self, content: bytes):
         super().__init__()
         self._library = installed("srt", "documents")
-        text = decoded(content)
-        self._bom, text = ("\ufeff" if text.startswith("\ufeff") else ""), text.lstrip("\ufeff")
-        self._ends = "\r\n" if "\r\n" in text else "\n"
-        self._text = text.replace("\r\n", "\n")
+        self._text, self._bom, self._ends = unified(decoded(content))
         list(self._library.parse(self._text))  # raises errors
         spans = [match.span(5) for match in self._library.SRT_REGEX.finditer(self._text)]
         every = [(*span, MarkedText(self._text[slice(*span)], _MARKS)) for span in spans]

@@ -99,8 +99,7 @@ def _translate(
     """
     progress = ProgressCounter("lines", search.plan.options.quiet)
     in_order, alignments_in_order = InOrder[str](start), InOrder[str]()
-    layout = search.plan.layout
-    plan = search.plan
+    plan, layout = search.plan, search.plan.layout
     for window in windows(
         reader, plan.mini_batch, plan.maxi_batch, growing=not plan.batches_decide
     ):

@@ -136,5 +136,12 @@ def test_a_training_of_marian_1_10_continues(tmp_path):
     arrays = array_files.read_npz(optimizer)
     del arrays["master_parameters"]
     np.savez(optimizer, **arrays)
+    model, original = read_model.read(path), Path(f"{path}.orig.npz")
+    assert "exp_smoothing" not in read(optimizer, model, (0.9, 0.999)).sums
+    original.write_bytes(path.read_bytes())  # with smoothing, the weights before it
+    smoothed = read(optimizer, model, (0.9, 0.999))
+    assert smoothed.sums["exp_smoothing"] is model.arrays
+    assert (smoothed.weights["Wemb"] == model.arrays["Wemb"]).all()
+    original.unlink()
     said = runs.trained(*given, "--after", "4u").messages
     assert len(new) == 7 and "Resuming after update 2" in said
