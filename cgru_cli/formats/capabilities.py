@@ -59,7 +59,9 @@ def _features(s: Structure) -> Iterator[tuple[str, bool, tuple[str, ...]]]:
     source, target = sum(s.source_embeddings), s.target_embedding
     reads = s.type.reads_source
     yield "source factors", len(s.source_embeddings) > 1, (_THEANO, _TF)
-    yield "source and target embeddings of different width", reads and source != target, (_TF,)
+    # Nematus-TF gives targets the width of the first factor if they share its embeddings
+    widths = (_TF,) if s.shared_embeddings else ()
+    yield "source and target embeddings of different width", reads and source != target, widths
     yield "tied output embeddings", s.tied_output, (*_DEEP, _AMUN)
     shared = s.shared_embeddings
     yield "one embedding for source and target", shared, (_THEANO, _TF, _AMUN, _S2S)

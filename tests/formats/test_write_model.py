@@ -191,13 +191,21 @@ SYNTHETIC = {
         {"source_vocabularies": (11, 3, 4), "source_embeddings": (3, 2, 1)},
         {"nematus", "nematus-tf"},
     ),
-    "widths": ({"source_embeddings": (5,)}, {"nematus-tf"}),
+    "shared-factors": (
+        {
+            "source_vocabularies": (13, 3),
+            "source_embeddings": (6, 2),
+            "shared_embeddings": True,
+        },
+        {"nematus-tf"},
+    ),
+    "widths": ({"source_embeddings": (5,)}, set()),
     "one-direction": (
         DEEP | {"encoder": Encoder.BIDIRECTIONAL, "residual": False},
         {"marian-nematus", "marian-s2s"},
     ),
     "marian-norm-deep": (DEEP | {"normalization": Normalization.MARIAN}, {"marian-s2s"}),
-    "deep-widths": (DEEP | {"source_embeddings": (5,)}, {"nematus-tf"}),
+    "deep-widths": (DEEP | {"source_embeddings": (5,)}, set()),
 }
 
 
