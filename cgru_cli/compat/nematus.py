@@ -213,6 +213,9 @@ def settle_training_of_tensorflow(o: Fields) -> None:
         for name in ("dropout_embedding", "dropout_hidden"):
             if name not in o.given:
                 o.values[name] = "0.2"
+    for name in ("decay_c", "map_decay_c"):
+        if weight := o.number(name):  # of half the sum of squares
+            o.values[name] = repr(weight / 2)
     _settle_both(o)
 
 

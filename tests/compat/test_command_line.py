@@ -406,6 +406,15 @@ def test_factors_of_nematus_have_vocabularies_of_their_own():
         assert parsed("train", "--compat", program, *line.split()).dim_vocabs == sizes
 
 
+@pytest.mark.parametrize(
+    ("program", "weights"), [("nematus", (0.5, 1)), ("nematus-tf", (0.25, 0.5))]
+)
+def test_nematus_on_tensorflow_penalises_half_the_squares(program, weights):
+    line = ["--compat", program, "--decay_c", "0.5", "--map_decay_c", "1", "--prior_model", "p"]
+    options = parsed("train", *line)
+    assert (options.decay_c, options.map_decay_c) == weights
+
+
 @pytest.mark.parametrize("kind", ["lm", "encdec"])
 def test_earlier_sessions_of_dl4mt_have_cells_of_one_transition(kind):
     line = "--train-sets a --vocabs v" if kind == "lm" else "--datasets a b --dictionaries v w"
