@@ -155,7 +155,8 @@ def structure_of(
         tied_output=not some("decoder/output/W"),
         lexical=some("decoder/lexical/output/W", "decoder/lexical/output/b"),
         readout_activation=Activation.PRELU if some("prelu_slope") else activation,
-        old_dropout=declared.get("old_dropout"),
+        # DL4MT's sessions 0 and 1 have the option, which changes nothing in them
+        old_dropout=declared.get("old_dropout") if layout["type"] is Type.CGRU else None,
         **layout,
     )
     sizes = Sizes(path, arrays, named)

@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 import pytest
 from cases import random_arrays, small_structure
-from models import nmtpy
+from models import nmtpy, typed
 from shared_files import FIXTURES, SHARED, fixture_path, need
 
 from cgru_cli.cli import main
@@ -22,7 +22,7 @@ from cgru_cli.formats import pickles, write_model
 from cgru_cli.formats.model import Model
 from cgru_cli.formats.read_configuration import from_marian, from_nematus
 from cgru_cli.formats.read_model import read
-from cgru_cli.parameters.structure import Bias, Normalization
+from cgru_cli.parameters.structure import Bias, Dropout, Encoder, Normalization, Type
 from cgru_cli.system.structured_files import parse_yaml, read_json
 
 
@@ -342,6 +342,17 @@ def test_only_a_pickle_without_keys_of_nematus_is_of_dl4mt():
         settings = from_nematus({**old, **more}, "x", pickled=pickled)
         assert settings.program == program
         assert settings.structure["old_dropout"].readout == scaled
+
+
+@pytest.mark.parametrize(
+    ("kind", "dropout"), [(Type.CGRU, Dropout(readout=0.5)), (Type.ENCDEC, None), (Type.LM, None)]
+)
+def test_only_the_conditional_gru_of_dl4mt_has_dropout(tmp_path, kind, dropout):
+    encoder = Encoder.UNIDIRECTIONAL if kind is Type.ENCDEC else Encoder.ALTERNATING
+    structure = typed(kind, encoder=encoder)
+    path = npz(tmp_path / "model.npz", random_arrays(structure))
+    (tmp_path / "model.npz.pkl").write_bytes(pickles.as_pickle({"use_dropout": True}))
+    assert read(path).structure.old_dropout == dropout
 
 
 def test_cells_of_levels_that_a_model_lacks_do_not_matter():
