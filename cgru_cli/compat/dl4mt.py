@@ -35,7 +35,8 @@ RESCORE = (
 _DEFAULTS = dict(
     one.split("=")
     for one in "dim_word=100 dispFreq=100 clip_c=-1 lrate=0.01 n_words_src=100000 n_words=100000 "
-    "optimizer=rmsprop batch_size=16 valid_batch_size=16 validFreq=1000 saveFreq=1000".split()
+    "optimizer=rmsprop batch_size=16 valid_batch_size=16 validFreq=1000 saveFreq=1000 "
+    "dropout_embedding=0 dropout_hidden=0".split()
 )
 
 

@@ -192,7 +192,15 @@ def of_version(both: Iterable[Row], *, theano: bool) -> list[Row]:
 
 def settle_training_of_theano(o: Fields) -> None:
     """Replace options that cgru's trainer lacks, as in Nematus on Theano and DL4MT."""
-    if not o.take("use_dropout"):
+    uses_dropout = o.take("use_dropout")
+    if uses_dropout and o.program == "dl4mt":  # which has no other dropout
+        if o.values.get("type", "cgru") == "cgru":
+            o.values["dropout_output"] = "0.5"
+        else:
+            o.note("--use_dropout", "only the conditional GRU of DL4MT has dropout")
+    elif uses_dropout:
+        o.values["dropout_output"] = o.values["dropout_hidden"]
+    else:
         for rate in ("dropout_embedding", "dropout_hidden", "dropout_source", "dropout_target"):
             if rate in o.given:
                 o.note(f"--{rate}", "there is no dropout without --use_dropout")
