@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import CgruError, parsing, warn
 from ..parameters.names import INERT, is_training_array, parameters
 from ..parameters.parameter import MARIAN, Dialect, Parameter
-from ..parameters.structure import Structure
+from ..parameters.structure import Bias, Structure
 from ..system.versions import instructions
 from .array_files import StoredArray
 from .dialects import DESCRIPTIONS, convention, program, recognise, refuse_uncomputable, smoothed
@@ -18,7 +18,7 @@ from .model import Model, ModelSettings
 from .model_files import ModelFile, opened
 from .own_configuration import LARGEST_INERT
 from .sizes_from_arrays import NamedArray
-from .structure_from_arrays import candidates, compare, layout_of, structure_of
+from .structure_from_arrays import candidates, compare, layout_of, structure_of, transition_biases
 
 
 def read(path: str | os.PathLike[str], runtime: str = "tensorflow") -> Model:
@@ -91,6 +91,9 @@ def interpret(file: ModelFile) -> Model:
         layout = layout_of(stored, settings, dialect)
         arrays = _named(path, stored, candidates(stored, layout), dialect)
         structure = structure_of(path, arrays, settings, layout, dialect)
+        if structure.bias is Bias.NEMATUS_TF:
+            for name in transition_biases(arrays):
+                del arrays[name]
         if dialect in MARIAN:
             turned = [name for name, (array, _) in arrays.items() if array.turned]
             origin = {"dialect": dialect.value, "transposed": turned} | origin

@@ -188,13 +188,28 @@ def structure_of(
         structure = dataclasses.replace(structure, encoder=Encoder.ALTERNATING)
     if problem := impossible(structure):
         raise CgruError(f"{path}: {problem}")
-    return dataclasses.replace(structure, bias=_bias(path, structure, rows, settings, dialect))
+    return dataclasses.replace(structure, bias=_bias(path, structure, arrays, settings, dialect))
+
+
+def transition_biases(arrays: Mapping[str, NamedArray]) -> list[str]:
+    """The biases of the encoder's transition cells.
+
+    Nematus-TF's own convention has none. Until March 2019 its files had them without using them.
+    """
+    return [
+        name
+        for name, (_, row) in arrays.items()
+        if row.path.endswith(("/b", "/bx"))
+        and row.cell
+        and row.cell.part == "encoder"
+        and row.cell.transition
+    ]
 
 
 def _bias(
     path: Path,
     structure: Structure,
-    rows: Sequence[Parameter],
+    arrays: Mapping[str, NamedArray],
     settings: ModelSettings,
     dialect: Dialect,
 ) -> Bias:
@@ -205,9 +220,9 @@ def _bias(
     if dialect in MARIAN:
         return Bias.THEANO
     if structure.encoder_transition > 1:
-        biases = [row.cell for row in rows if row.path.endswith(("/b", "/bx"))]
-        if any(cell and cell.part == "encoder" and cell.transition for cell in biases):
-            return Bias.THEANO
+        if transition_biases(arrays):  # zeros in files of Nematus-TF, so that Theano's also fits
+            stated = settings.structure.get("bias", Bias.THEANO)
+            return stated if structure.decoder_depth > 1 else Bias.THEANO
         if declared is Bias.THEANO:
             raise CgruError(
                 f"{path}: a deep Nematus-TF model that Nematus' own converter wrote without its "

@@ -18,6 +18,7 @@ from cgru_cli.formats.dialects import MARIAN_YAML
 from cgru_cli.formats.model import Model
 from cgru_cli.formats.pickles import as_pickle
 from cgru_cli.formats.read_model import read
+from cgru_cli.formats.tensorflow_checkpoint import write_checkpoint
 from cgru_cli.formats.vocabulary_files import read_vocabulary
 from cgru_cli.options.convert import TO
 from cgru_cli.parameters.structure import Activation, Bias, Dropout, Encoder, Normalization
@@ -235,6 +236,19 @@ def test_nematus_tf_gets_theano_keys_for_deep_theano_models(tmp_path):
     write_model.write(make(small_structure(**DEEP)), tmp_path / "model-1", "nematus-tf")
     values = json.loads((tmp_path / "model-1.json").read_text())
     assert "embedding_size" not in values and values["model_version"] == 0.2
+
+
+def test_nematus_tf_of_2018_has_biases_that_it_does_not_use(tmp_path):
+    """Its encoder has them in transition cells; the configuration states the convention."""
+    theano, native = (make(small_structure(**DEEP, bias=bias)) for bias in Bias)
+    path = tmp_path / "model-1"
+    write_model.write(native, path, "nematus-tf")
+    without_own_words(path)
+    zeros = {n: a * 0 for n, a in write_model.arrays_as(theano, "nematus-tf").items()}
+    arrays = zeros | write_model.arrays_as(native, "nematus-tf")
+    assert len(arrays) == len(native.arrays) + 8
+    write_checkpoint(path, arrays)
+    verify(native, read(path))
 
 
 def test_decoding_and_original_bias_of_the_attention_are_kept(tmp_path):
