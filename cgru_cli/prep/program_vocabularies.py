@@ -100,8 +100,6 @@ def _standard_input() -> Iterator[bytes]:
 
 def _lines(path: str) -> Iterator[bytes]:
     with reading(path), open(path, "rb") as file:
-        if file.peek(2)[:2] == b"\x1f\x8b":
-            raise CgruError(f"{path}: is compressed; unpack it first")
         yield from lines_of(file, path)
 
 

@@ -9,6 +9,7 @@ import functools
 import gzip
 import io
 import os
+import re
 import select
 import shlex
 import stat
@@ -25,6 +26,11 @@ LONGEST_LINE = 1 << 26  # bytes; a device without line breaks would fill the mem
 CHUNK = 1 << 16  # bytes per read: the capacity of a pipe
 LONG = 1 << 18  # number of characters from which a line's memory matters
 GRACE = 0.01  # seconds that a window waits for more lines after its first line
+# the first bytes of compressed files
+_COMPRESSED = re.compile(
+    rb"(?P<gzip>\x1f\x8b)|(?P<xz>\xfd7zXZ\0)|(?P<bzip2>BZh[1-9]1AY&SY)|(?P<zstd>\x28\xb5\x2f\xfd)"
+    rb"|(?P<zip>PK\x03\x04)"
+)
 
 Source = str | os.PathLike[str] | None  # a path; "-" or None is stdin or stdout
 
@@ -153,10 +159,18 @@ def byte_lines(path: str | os.PathLike[str]) -> Iterator[bytes]:
 
 
 def lines_of(file: BinaryIO | gzip.GzipFile, name: str | os.PathLike[str]) -> Iterator[bytes]:
-    """The lines of an open file. Raises CgruError for a line longer than LONGEST_LINE."""
-    for line in iter(functools.partial(file.readline, LONGEST_LINE), b""):
+    """The lines of an open text. Raises CgruError for a line longer than LONGEST_LINE."""
+    for number, line in enumerate(iter(functools.partial(file.readline, LONGEST_LINE), b"")):
+        if not number:
+            check_text(line, name)
         check_length(line, name)
         yield line
+
+
+def check_text(beginning: bytes, name: str | os.PathLike[str]) -> None:
+    """Raise CgruError for the first bytes of a compressed file, whose lines would be noise."""
+    if found := _COMPRESSED.match(beginning):
+        raise CgruError(f"{name}: is compressed by {found.lastgroup}; unpack it first")
 
 
 def check_length(line: bytes | bytearray, name: str | os.PathLike[str]) -> None:
@@ -253,6 +267,8 @@ class LineReader:
                 self._name, self._number = self._input.name, 0
             check_length(self._buffer, self._name)
             data = self._input.read(None if wait else self._patience())
+            if data and not self._number and not self._buffer:
+                check_text(data, self._name)
         except CgruError as error:
             self._error = error
             if wait:
