@@ -109,12 +109,13 @@ if [ -n "$mono" ]; then
       --clip-norm 1 --valid-metrics bleu --normalize 1 "${options[@]}" "$@"
     model=$back/model/model.npz.best-bleu.npz
     [ -e "$model" ] || model=$back/model/model.npz
+    translated=$back/translated.$search  # by its search, so that another one does not continue it
     if [ "$search" = beam-search ]; then
-      cgru translate -m "$model" -k 5 -n 1 -i "$mono" -o "$back/translated"
+      cgru translate -m "$model" -k 5 -n 1 -i "$mono" -o "$translated" --resume
     else
-      cgru translate -m "$model" --output-sampling "$search" -i "$mono" -o "$back/translated"
+      cgru translate -m "$model" --output-sampling "$search" -i "$mono" -o "$translated" --resume
     fi
-    before=${tag:+$tag } awk '{ print ENVIRON["before"] $0 }' "$back/translated" > "$back/text.part"
+    before=${tag:+$tag } awk '{ print ENVIRON["before"] $0 }' "$translated" > "$back/text.part"
     mv "$back/text.part" "$back/text.$source"
   fi
   sources+=("$back/text.$source") targets+=("$mono")

@@ -301,6 +301,14 @@ def test_wmt16(tmp_path):
     assert [Path(entry["path"]).name for entry in inputs] == ["train.en", "text.en"]
 
 
+def test_wmt16_resumes_its_back_translation(tmp_path):
+    data = _text(tmp_path / "data", {"train": 3, "dev": 2, "test": 2, "mono": 4})
+    fails = '[ $1 != translate ] || { echo "$@" >&2; exit 1; }'
+    variables = {"DATA": data, "OUT": tmp_path / "o", "SEARCH": "topk 10"}
+    error = _error(tmp_path, "wmt16/run.sh", fails, **variables)
+    assert error.endswith(f"-o {tmp_path}/o/back/translated.topk 10 --resume\n")
+
+
 def test_wmt16_needs_its_test_set_before_it_trains(tmp_path):
     data = _text(tmp_path / "data", {"train": 3, "dev": 2, "test": 2})
     (data / "test.en").unlink()
