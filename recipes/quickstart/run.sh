@@ -41,4 +41,4 @@ sacrebleu "$data/test.$target" -i "$out/test.$target" -m bleu chrf -w 1 -f text
 
 echo
 echo "to serve the model, with a page at http://127.0.0.1:8080/ (pip install 'cgru[serve]'):"
-echo "  cgru serve -m $out/model/model.npz"
+printf '  cgru serve -m %q\n' "$out/model/model.npz"

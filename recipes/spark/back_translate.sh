@@ -17,7 +17,7 @@ read -ra search <<< "${SEARCH:---output-sampling full --seed 1}"
 cgru convert "$model" --info > /dev/null # report an invalid model before the cluster starts
 mkdir -p "$out"
 spark-submit "${spark[@]}" "$here/translate.py" "$mono" "$out/parts" -m "$model" "${search[@]}" "$@"
-find "$out/parts" -name 'part-*.txt' | LC_ALL=C sort | xargs cat > "$out/text.source.part"
+find "$out/parts" -name 'part-*.txt' | LC_ALL=C sort | xargs -d '\n' cat > "$out/text.source.part"
 
 # The text that was translated, in the same order; each file ends with a line break.
 find "$mono" -maxdepth 1 -type f ! -name '[._]*' | LC_ALL=C sort | while read -r path; do
