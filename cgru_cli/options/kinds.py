@@ -6,6 +6,7 @@ Each function parses a text, and raises ValueError, naming the expected form, if
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -187,6 +188,8 @@ def weight(text: str) -> float | str:
 
 def saved_model(path: str) -> str:
     """The path of a model to train, with `.npz` added unless it ends in `.h5`."""
+    if path and os.path.basename(path) in ("", ".", ".."):
+        raise ValueError(f"a file is expected, such as {os.path.join(path, 'model.npz')}")
     return path if not path or path.endswith((".npz", ".h5")) else f"{path}.npz"
 
 

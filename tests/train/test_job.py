@@ -150,6 +150,7 @@ def test_a_dry_run_refuses_what_training_refuses(data, model):
         ("-m M", 2, "name the text"),
         ("none -m M", 1, "none: no such folder"),
         ("EMPTY -m M", 1, r"no manifest.json, which `cgru prep` writes last"),
+        ("DATA -m DATA/", 2, "DATA/: a file is expected, such as DATA/model.npz"),
         ("DATA -m M --after x", 2, "--after x: not understood"),
         ("DATA -m M --mini-batch-fit --mini-batch-words 9", 2, "exclude each other"),
         ("DATA -m M --valid-metrics bleu blue", 2, "no such metric: blue; did you mean bleu"),
