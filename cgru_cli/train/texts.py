@@ -213,7 +213,9 @@ def _prepared(folder: Path) -> Texts:
     def needed(*names: str) -> Path:
         path = there(*names)
         if path is None:
-            raise CgruError(f"{folder}: no {names[0]}, which `cgru prep` made; run it again")
+            raise CgruError(
+                f"{folder}: no {' or '.join(names)}, which `cgru prep` made; run it again"
+            )
         return path
 
     if not folder.is_dir():

@@ -63,7 +63,7 @@ def test_several_sets_to_validate_on(data):
     [
         ("manifest.json", r"no manifest.json, which `cgru prep` writes last"),
         ("train.src", "no train.src, which `cgru prep` made"),
-        ("vocab.trg.json", "no vocab.trg.json"),
+        ("vocab.trg.json", "no vocab.trg.json or vocab.trg.spm or vocab.json or vocab.spm, which"),
     ],
 )
 def test_an_incomplete_folder(data, name, message):
