@@ -7,10 +7,10 @@ import signal
 def main() -> None:
     """Run the command line, and exit.
 
-    Until the commands handle SIGINT and SIGTERM themselves (`stop_cleanly`), while modules are
-    imported, and after the commands have ended, a signal ends the process without a message.
+    Until the commands handle SIGINT, SIGTERM and SIGHUP themselves (`stop_cleanly`), while modules
+    are imported, and after the commands have ended, a signal ends the process without a message.
     """
-    for signum in (signal.SIGINT, signal.SIGTERM):
+    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(signum) is not signal.SIG_IGN:  # set by a shell for background jobs
             signal.signal(signum, lambda number, _: os._exit(128 + number))
     # OpenBLAS's threads wait for each other by spinning. On two cores that other programs used too,

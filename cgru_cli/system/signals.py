@@ -11,6 +11,8 @@ from concurrent.futures import Future
 from types import FrameType
 from typing import Self, TypeVar
 
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # of Ctrl-C, `kill`, a closed terminal
+
 Result = TypeVar("Result")
 
 
@@ -24,14 +26,14 @@ class Stopped(SystemExit):
 
 @contextlib.contextmanager
 def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Install a handler for SIGINT and SIGTERM inside the block, if in the main thread."""
+    """Install a handler for the signals ENDING inside the block, if in the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {signum: signal.getsignal(signum) for signum in (signal.SIGINT, signal.SIGTERM)}
+    before = {signum: signal.getsignal(signum) for signum in ENDING}
     try:
         for signum, old in before.items():
-            if old is not signal.SIG_IGN:  # which shells set for jobs in the background
+            if old is not signal.SIG_IGN:  # which `nohup`, and shells for background jobs, set
                 signal.signal(signum, handler)
         yield
     finally:
@@ -42,13 +44,13 @@ def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[No
 
 @contextlib.contextmanager
 def stop_cleanly() -> Iterator[None]:
-    """Let SIGINT and SIGTERM raise Stopped in the main thread inside the block.
+    """Let the signals ENDING raise Stopped in the main thread inside the block.
 
-    `finally` blocks then run, and files are closed (exit code 130 or 143). A second signal of the
-    same kind ends the process at once. So does the first signal during imports, because no work has
-    begun, and an exception would interrupt third-party code anywhere. An error that ends the block
-    after the signal counts as Stopped, because TensorFlow replaces exceptions inside some of its
-    calls by its own TypeError. Has no effect outside the main thread.
+    `finally` blocks then run, and files are closed (exit code 130, 143 or 129). A second signal of
+    the same kind ends the process at once. So does the first signal during imports, because no work
+    has begun, and an exception would interrupt third-party code anywhere. An error that ends the
+    block after the signal counts as Stopped, because TensorFlow replaces exceptions inside some of
+    its calls by its own TypeError. Has no effect outside the main thread.
     """
     received: list[int] = []
 
@@ -93,7 +95,7 @@ def interruptible(work: Callable[[], Result]) -> Result:
 
 
 class StopRequest(contextlib.ExitStack):
-    """Records the first SIGINT or SIGTERM inside the block, so that work can end at a good place.
+    """Records the first of the signals ENDING inside the block, for work to end at a good place.
 
     A second signal of the same kind ends the process at once. Has no effect outside the main
     thread.

@@ -8,12 +8,12 @@ import threading
 
 import pytest
 
-from cgru_cli.system.signals import Stopped, StopRequest, interruptible, stop_cleanly
+from cgru_cli.system.signals import ENDING, Stopped, StopRequest, interruptible, stop_cleanly
 
-BOTH = pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+EACH = pytest.mark.parametrize("signum", ENDING)
 
 
-@BOTH
+@EACH
 def test_stop_at_once(signum):
     before = signal.getsignal(signum)
     cleaned = []
@@ -28,7 +28,7 @@ def test_stop_at_once(signum):
     assert signal.getsignal(signum) is before
 
 
-@BOTH
+@EACH
 def test_an_error_made_of_the_signal_counts_as_the_signal(signum):
     """TensorFlow, and much C++ code, replaces an exception that crosses it."""
     with pytest.raises(Stopped) as stopped, stop_cleanly():
@@ -41,7 +41,7 @@ def test_an_error_made_of_the_signal_counts_as_the_signal(signum):
         raise TypeError("without a signal")
 
 
-@BOTH
+@EACH
 def test_recorded(signum):
     with pytest.raises(Stopped) as stopped, stop_cleanly():
         outside = signal.getsignal(signum)
@@ -55,7 +55,7 @@ def test_recorded(signum):
     assert stopped.value.code == 128 + signum
 
 
-@BOTH
+@EACH
 def test_ignored_signals_stay_ignored(signum):
     before = signal.signal(signum, signal.SIG_IGN)
     try:
@@ -81,7 +81,7 @@ def test_nothing_changes_in_other_threads():
     assert seen == [(before, False)]
 
 
-@BOTH
+@EACH
 def test_second_signal_ends_the_process(signum):
     script = (
         "import os, sys\n"
@@ -101,7 +101,7 @@ def test_interruptible_work_returns_and_raises():
         interruptible(lambda: 1 // 0)
 
 
-@BOTH
+@EACH
 def test_interruptible_work_need_not_end(signum):
     begun, never = threading.Event(), threading.Event()
 
