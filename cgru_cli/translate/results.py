@@ -140,7 +140,7 @@ class Results:
         return Translation(number, (), (), [nothing], (), True)
 
     def views(self, translation: Translation) -> list[View]:
-        """The heat maps of a line's best translation: the mean, then every model."""
+        """The heat maps of a line's best translation: the mean, then every model with attention."""
         if not translation.hypotheses or translation.empty:
             return []
         hypothesis, source = translation.hypotheses[0], translation.source
@@ -155,9 +155,9 @@ class Results:
         sources = [one.source_batch([translation.factored], numbers) for one in self._models]
         of_models = self._members(sources, translation.words)
         for name, loaded, scores in zip(names, self._models, of_models, strict=True):
-            attention = scores.alignment
-            if attention is not None:
-                attention = loaded.in_source_order(attention, len(source))
+            if scores.alignment is None:  # such as a language model
+                continue
+            attention = loaded.in_source_order(scores.alignment, len(source))
             own = hypothesis._replace(word_scores=scores.log_probs, alignment=attention)
             views.append(view(name, source, own))
         return views

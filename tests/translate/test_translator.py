@@ -129,6 +129,16 @@ def test_views_are_the_mean_and_every_model(path, tmp_path):
     assert search.results.views(next(search.translations([""]))) == []
 
 
+def test_a_language_model_in_an_ensemble_has_no_view(path, tmp_path):
+    no_source = {"source_vocabularies": (), "source_embeddings": ()}
+    lm = write_model(tmp_path, type=Type.LM, decoder_base_transition=1, **no_source)
+    models = [load_model(path), load_model(lm, [str(tmp_path / "trg.json")])]
+    options = TranslateOptions(model=(path, lm), heatmap="page.html", translation_maxlen=4)
+    search = LineSearch(SearchPlan(options, models), models)
+    mean, own = search.results.views(next(search.translations(["a b"])))
+    np.testing.assert_allclose(mean.weights, own.weights, atol=1e-5)
+
+
 def test_a_beam_beyond_the_workspace_is_refused_by_name(tmp_path):
     path = write_model(tmp_path / "m", state=200)
     message = r"beam_size 1000: a word takes 7 MiB in this search, workspace is 1; give it more"

@@ -127,12 +127,13 @@ class EnsembleScorer:
         return pairs
 
     def views(self, pair: ScoredPair, names: Sequence[str]) -> list[View]:
-        """The heat maps of a pair: the mean, then every model, by these names."""
+        """The heat maps of a pair: the mean, then every model with attention, by these names."""
         together = MEAN if len(self.models) > 1 else names[0]
         shown = [(together, pair.source, pair.hypothesis, self.weights or (1.0,))]
         shown += [
             (name, source, hypothesis, (1.0,))
             for name, (source, hypothesis) in zip(names, pair.of_models, strict=False)
+            if hypothesis.alignment is not None  # as in a language model
         ]
         loaded = self.models[0].loaded
         view = functools.partial(

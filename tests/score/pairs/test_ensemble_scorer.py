@@ -71,6 +71,10 @@ def test_an_ensemble_is_the_weighted_sum_and_the_mean_of_attention(loaded, other
             np.testing.assert_allclose(hypothesis.word_scores, member.word_scores, atol=1e-6)
         names = [view.name for view in ensemble.views(pair, ["one", "two"])]
         assert names == ["mean", "one", "two"]
+        (source, hypothesis), attends = pair.of_models
+        without = pair._replace(of_models=[(source, hypothesis._replace(alignment=None)), attends])
+        names = [view.name for view in ensemble.views(without, ["one", "two"])]
+        assert names == ["mean", "two"]
 
 
 def test_a_backward_scorer_reads_pairs_from_the_target(loaded):
