@@ -119,7 +119,7 @@ class Layout(ABC):
         returns an empty line, or nothing in n-best lists (in Nematus-TF, padding).
         """
         entries = list(self._entries(line_number, source, hypotheses))
-        if self.format == "json" and self.json_stands_alone and entries:
+        if self.writes_objects and entries:
             entries = [("", block) for _, block in entries]
         return "".join(text + block for text, block in entries) or self.without_hypotheses()
 
@@ -139,6 +139,11 @@ class Layout(ABC):
     def format(self) -> str | None:
         """The format of alignments; None if no alignments are printed."""
         return None if self.alignment is None else self.alignment_format or self.own_format
+
+    @property
+    def writes_objects(self) -> bool:
+        """Whether JSON objects replace the text of translations."""
+        return self.format == "json" and self.json_stands_alone
 
     def _entries(
         self, number: int, source: Sequence[str], hypotheses: Sequence[Hypothesis]

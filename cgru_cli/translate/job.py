@@ -121,7 +121,7 @@ def _translate(
 def rendered(layout: Layout, translation: Translation, apart: bool) -> tuple[str, str]:
     """The text of a line, and its alignments ("" unless they go to a separate file, `apart`)."""
     number, source, hypotheses = translation.number, translation.source, translation.hypotheses
-    if translation.empty:
+    if translation.empty and (apart or not layout.writes_objects):
         return layout.empty_line(number, hypotheses[0]), ""
     if apart:
         return layout.render_apart(number, source, hypotheses)

@@ -131,6 +131,9 @@ def test_soft_alignments_are_distributions(model, lines):
         for line in lines("-m", model, "--alignment-format", "json", text="a b c\nd\n")
     ]
     assert [len(r["source"]) for r in records] == [4, 2]
+    written = lines("-m", model, "--alignment-format", "json", "--n-best", "-k", 2, text="a\n\nd\n")
+    assert [json.loads(line)["id"] for line in written] == [0, 0, 1, 2, 2]
+    assert json.loads(written[2])["alignment"] == []
     hard = lines("-m", model, "--alignment", text="a b\n")[0].split(" ||| ")[1]
     assert all(s.isdigit() and t.isdigit() for s, t in (p.split("-") for p in hard.split()))
 

@@ -51,7 +51,7 @@ class ScoreLayout:
         """
         layout, first = self.layout, self.layout.as_read(scored[0])
         block = layout.block(number, 0, source, first)
-        if layout.format == "json" and layout.json_stands_alone:
+        if layout.writes_objects:
             return block
         line = " ".join(self.number(hypothesis.total) for hypothesis in scored)
         before = f"{target.strip()} " if self.with_target else ""
