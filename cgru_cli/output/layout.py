@@ -141,6 +141,11 @@ class Layout(ABC):
         return None if self.alignment is None else self.alignment_format or self.own_format
 
     @property
+    def several_lines(self) -> bool:
+        """Whether a translation takes several lines."""
+        return self.format == "nematus"
+
+    @property
     def writes_objects(self) -> bool:
         """Whether JSON objects replace the text of translations."""
         return self.format == "json" and self.json_stands_alone

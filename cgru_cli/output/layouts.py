@@ -113,6 +113,10 @@ class NematusLayout(Layout):
     prints_costs: ClassVar[bool] = True
     appends_scores: ClassVar[bool] = True
 
+    @property
+    def several_lines(self) -> bool:
+        return super().several_lines or (self.word_scores and not self.n_best)
+
     def entry(self, number: int, hypothesis: Hypothesis) -> str:
         """The text, then word probabilities, on a new line or as an n-best entry's last field."""
         if not self.word_scores:

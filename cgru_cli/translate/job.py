@@ -78,7 +78,11 @@ def _skipped(reader: LineReader, options: TranslateOptions, plan: SearchPlan) ->
     output = str(options.output)
     if output.endswith(".gz"):
         raise UsageError(f"--resume: {output} is compressed, and cannot be continued")
-    done = finished_lines(output, n_best=plan.layout.n_best)
+    if plan.layout.several_lines:
+        raise UsageError("--resume: alignments or word scores are printed on lines of their own")
+    # lines of a batch that affect each other are translated together again
+    together = plan.mini_batch * plan.maxi_batch if plan.batches_decide else 1
+    done = finished_lines(output, n_best=plan.layout.n_best, together=together)
     if len(reader.take(done)) < done:
         raise CgruError(f"{output}: has the output of {done:,} lines, and the input has fewer")
     tell(f"{output}: {done:,} lines are translated already", options.quiet)

@@ -5,16 +5,16 @@ import os
 from ..errors import CgruError, reading, writing
 
 
-def finished_lines(path: str | os.PathLike[str], *, n_best: bool) -> int:
+def finished_lines(path: str | os.PathLike[str], *, n_best: bool, together: int = 1) -> int:
     """The number of input lines whose complete output is in a file; 0 without a file.
 
     Removes anything after complete output. n_best: whether each input line has a list; the last
-    list counts as incomplete. Raises CgruError for a file without such lists, and for a file that
-    cannot be read or changed.
+    list counts as incomplete. together: the number of input lines that count only together. Raises
+    CgruError for a file without such lists, and for a file that cannot be read or changed.
     """
     if not os.path.exists(path):
         return 0
-    lines = begin = end = 0  # begin: where the last list begins
+    lines = end = done = kept = 0  # kept: the size of the output of `done` input lines
     with reading(path), open(path, "rb") as file:
         for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):
@@ -22,12 +22,16 @@ def finished_lines(path: str | os.PathLike[str], *, n_best: bool) -> int:
             if n_best:
                 sentence = line.split(b"|||", 1)[0].strip()
                 if sentence == str(lines).encode():
-                    lines, begin = lines + 1, end
+                    if lines % together == 0:
+                        done, kept = lines, end
+                    lines += 1
                 elif not lines or sentence != str(lines - 1).encode():
                     raise CgruError(f"{path}: line {number} is not of an n-best list")
-            else:
-                lines += 1
             end += len(line)
+            if not n_best:
+                lines += 1
+                if lines % together == 0:
+                    done, kept = lines, end
     with writing(path):
-        os.truncate(path, begin if n_best else end)
-    return max(lines - 1, 0) if n_best else lines
+        os.truncate(path, kept)
+    return done

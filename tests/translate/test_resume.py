@@ -5,6 +5,8 @@ from commands import in_process, one_line, write_model
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from cgru_cli.translate.resume import finished_lines
+
 TEXT = "a b c\n\nf f a d\nb unseen\nc\nd d d a\n"
 LAYOUTS = ((), ("--n-best", "-k", 3), ("--output-sampling", "full", "--seed", 4), ("--alignment",))
 
@@ -82,3 +84,19 @@ def test_what_cannot_be_continued(whole, tmp_path, translate):
         result = CliRunner().invoke(main, ["translate", *map(str, given)])
         assert result.exit_code == 1 and part in result.stderr
         assert (tmp_path / "out").read_text() == text
+
+
+@pytest.mark.parametrize("option", ["--alignment", "--word-scores"])
+def test_several_lines_of_a_translation_cannot_be_continued(whole, translate, option):
+    model, _ = whole
+    one_line(translate("-m", model, "--compat", "nematus", option, "--resume", text=TEXT), 2,
+             "--resume", "lines of their own")  # fmt: skip
+
+
+def test_lines_that_affect_each_other_are_translated_again(tmp_path):
+    path = tmp_path / "out"
+    for n_best, line in ((False, "a\n"), (True, "{} ||| a ||| F0= 1\n")):
+        for lines, done in ((0, 0), (3, 0), (4, 0 if n_best else 4), (5, 4), (9, 8)):
+            path.write_text("".join(line.format(number) for number in range(lines)))
+            assert finished_lines(path, n_best=n_best, together=4) == done
+            assert len(path.read_text().splitlines()) == done
