@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ..errors import CgruError
+from ..errors import at
 from ..options.prep import PrepOptions
 from ..text.pipeline import Preprocessing
 from .pair_filters import reject_lengths, reject_raw, reject_text
@@ -44,10 +44,8 @@ def clean(pipeline: str, options: PrepOptions, chunk: Numbered[Pair]) -> Cleaned
     removed: Counter[str] = Counter()
     kept: list[tuple[str, str, bytes]] = []
     for number, pair in enumerate(pairs, first):
-        try:
+        with at(f"{name}:{number}"):
             cleaned = _clean_pair(made, options, pair)
-        except CgruError as error:
-            raise CgruError(f"{name}:{number}: {error}") from error
         if isinstance(cleaned, str):
             removed[cleaned] += 1
         else:
@@ -116,10 +114,8 @@ def apply(pipeline: str, side: str, chunk: Numbered[bytes]) -> bytes:
     made = _made(pipeline)
     texts = []
     for number, line in enumerate(lines, first):
-        try:
+        with at(f"{name}:{number}"):
             texts.append(made.apply(line.decode("utf-8", "replace"), side))
-        except CgruError as error:
-            raise CgruError(f"{name}:{number}: {error}") from error
     return _joined(texts)
 
 

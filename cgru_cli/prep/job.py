@@ -16,7 +16,7 @@ from typing import Any
 
 from .. import __version__
 from ..corpus.parallel_files import check_line_counts
-from ..errors import CgruError, UsageError
+from ..errors import CgruError, UsageError, at
 from ..formats.vocabulary_files import write_vocabulary
 from ..options.prep import PrepOptions
 from ..system.atomic_files import atomic_write
@@ -84,13 +84,12 @@ def _filter(options: PrepOptions) -> None:
             try:
                 for line in window:
                     number += 1
-                    if options.apply:
-                        text = pipeline.apply(line, options.side or "source", options.words)
-                    else:
-                        text = pipeline.undo(line, options.side or "target")
+                    with at(f"line {number}"):
+                        if options.apply:
+                            text = pipeline.apply(line, options.side or "source", options.words)
+                        else:
+                            text = pipeline.undo(line, options.side or "target")
                     done.append(f"{text}\n")
-            except CgruError as error:
-                raise CgruError(f"line {number}: {error}") from error
             finally:
                 writer.write("".join(done))
 
