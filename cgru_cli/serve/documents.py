@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import tempfile
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
@@ -54,6 +55,9 @@ class _Job:
         """Whether there is a file or a problem."""
         return self.file is not None or self.problem is not None
 
+    def progress(self, address: str) -> DocumentProgress:
+        return DocumentProgress(address, self.name, self.done, self.lines)
+
 
 class Documents:
     """The handlers of the paths."""
@@ -90,23 +94,26 @@ class Documents:
         job = self._jobs[number] = _Job(name, document.media_type, client.account)
         job.task = asyncio.create_task(self._translate(number, job, document, client, kind))
         address = f"{_PATH}/{number}"
-        return encoded(self._progress(job, address), 202, {"Location": address})
+        return encoded(job.progress(address), 202, {"Location": address})
 
     async def one(self, request: Request) -> Response:
         """GET an address: 202 with the progress, 200 with the file, or the problem.
 
         DELETE: cancel the translation, and delete the file.
         """
-        job = self._job(request)
+        number = request.path_params["number"]
+        job = self._jobs.get(number)
+        if job is None:
+            raise Refusal("not_found", f"no such document; they are kept for {KEPT // 60} minutes")
         if request.method == "DELETE":
             if job.task:
                 job.task.cancel()
-            self._forget(request.path_params["number"])
+            self._forget(number)
             return Response(status_code=204)
         if job.problem:
             raise job.problem.with_traceback(None)  # the traceback would grow each time
         if job.file is None:
-            return encoded(self._progress(job, request.url.path), 202, {"Retry-After": "1"})
+            return encoded(job.progress(request.url.path), 202, {"Retry-After": "1"})
         headers = {"Content-Disposition": "attachment"}  # browsers must not show it as a page
         return FileResponse(job.file, headers=headers, media_type=job.media_type)
 
@@ -120,16 +127,6 @@ class Documents:
         if len(self._jobs) >= MOST_KEPT:
             message = f"this server keeps at most {MOST_KEPT} documents; try again later"
             raise Refusal("queue_full", message, wait)
-
-    def _job(self, request: Request) -> _Job:
-        job = self._jobs.get(request.path_params["number"])
-        if job is None:
-            raise Refusal("not_found", f"no such document; they are kept for {KEPT // 60} minutes")
-        return job
-
-    @staticmethod
-    def _progress(job: _Job, address: str) -> DocumentProgress:
-        return DocumentProgress(address, job.name, job.done, job.lines)
 
     def _forget(self, number: str) -> None:
         self._jobs.pop(number, None)
@@ -183,17 +180,15 @@ class Documents:
         before = job.done
         while True:
             done: dict[int, Translation] = {}
-            outcomes = self._service.outcomes(client, kind, lines)
             try:
-                async for place, one in outcomes:
-                    done[place] = one  # type: ignore[assignment]
-                    job.done = before + len(done)
+                async with aclosing(self._service.outcomes(client, kind, lines)) as outcomes:
+                    async for place, one in outcomes:
+                        done[place] = one  # type: ignore[assignment]
+                        job.done = before + len(done)
                 return [done[place] for place in range(len(lines))]
             except Refusal as refusal:
                 if refusal.code not in ("queue_full", "rate_limited") or self._service.draining:
                     raise
-            finally:
-                await outcomes.aclose()
             job.done = before
             await asyncio.sleep(_PAUSE)
 

@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 import math
 from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
 from typing import Any, cast
 
 import msgspec
@@ -135,9 +136,9 @@ class Rest:
         self, client: Client, kind: Kind, lines: Sequence[Line], asked: messages.TranslateRequest
     ) -> AsyncIterator[bytes]:
         """Server-sent events: `translation` with its index, then `done`, or `error`."""
-        outcomes = self._service.outcomes(client, kind, lines, in_order=True, admitted=True)
+        every = self._service.outcomes(client, kind, lines, in_order=True, admitted=True)
         try:
-            async with asyncio.timeout(self._service.options.timeout):
+            async with aclosing(every) as outcomes, asyncio.timeout(self._service.options.timeout):
                 async for number, one in outcomes:
                     line = cast(Translation, one)
                     event = _line(messages.TranslationEvent, kind.model, line, asked, index=number)
@@ -147,8 +148,6 @@ class Rest:
             yield _event("error", problem(refusal))
         except TimeoutError:
             yield _event("error", problem(Refusal("timeout")))
-        finally:
-            await outcomes.aclose()
 
     async def alternatives(self, request: Request) -> Response:
         """POST /v1/alternatives: words that may follow a prefix, and the translation with each."""

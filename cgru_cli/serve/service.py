@@ -172,11 +172,7 @@ class Service:
         self, client: Client, kind: Kind, lines: Sequence[Line | Pair], *, admitted: bool = False
     ) -> list[Any]:
         """The outcomes of all lines in order. Raises Refusal like `outcomes`."""
-        done: dict[int, Any] = {}
-        outcomes = self.outcomes(client, kind, lines, admitted=admitted)
-        try:
-            async for number, outcome in outcomes:
-                done[number] = outcome
-        finally:
-            await outcomes.aclose()
+        every = self.outcomes(client, kind, lines, admitted=admitted)
+        async with contextlib.aclosing(every) as outcomes:
+            done = {number: outcome async for number, outcome in outcomes}
         return [done[number] for number in range(len(lines))]
