@@ -14,7 +14,7 @@ from ..errors import UsageError
 from ..formats.model import Model
 from ..network.scores import Scores
 from ..system import tensorflow_start
-from .lattice import Stepper
+from .lattice import Sources, Stepper
 from .mixed_ensemble import MixedEnsemble
 from .onnx_model import OnnxModel, OnnxScorer
 
@@ -76,12 +76,10 @@ class Members:
     def __init__(self, models: Sequence[Computed]):
         self._scorers = [scorer(model, with_alignment=True) for model in models]
 
-    def __call__(
-        self, sources: Sequence[tuple[np.ndarray, np.ndarray]], words: Sequence[int]
-    ) -> list[Scores]:
+    def __call__(self, sources: Sources, words: Sequence[int]) -> list[Scores]:
         """Score one line's T words, including EOS if it is finished: (T,) and (T,S) for each model.
 
-        sources: ids (1,S,F) and mask (1,S), as each model reads the line.
+        sources: the line as each model reads it.
         """
         target = np.array([words], np.int32)
         mask = np.ones(target.shape, np.float32)

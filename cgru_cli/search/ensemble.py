@@ -16,8 +16,7 @@ import tensorflow as tf
 from ..network.inference import compiled
 from ..network.network import Network, SearchState
 from ..network.readout import OutputColumns
-from .lattice import Chosen, Stepped, Stepper
-from .output_words import Narrow
+from .lattice import Chosen, Encoded, Sources, Stepped, Stepper, Wanted
 from .top_k import top_k
 
 if TYPE_CHECKING:
@@ -55,9 +54,7 @@ class Ensemble(Stepper):
         self._keep = Compiled(_kept, memories, rows, rows)
         self._append = Compiled(_appended, (states, memories), (states, memories))
 
-    def encode(
-        self, sources: Sequence[tuple[np.ndarray, np.ndarray]]
-    ) -> tuple[list[SearchState], list[Any]]:
+    def encode(self, sources: Sources) -> Encoded:
         begun = [f(*source) for f, source in zip(self._begin, sources, strict=True)]
         return [state for state, _ in begun], [memory for _, memory in begun]
 
@@ -72,14 +69,9 @@ class Ensemble(Stepper):
         return self._append(first, second)
 
     def step(
-        self,
-        states: list[SearchState],
-        memories: list[Any],
-        chosen: Chosen,
-        count: int | None,
-        asked: tuple[np.ndarray, np.ndarray] | None = None,
-        narrow: Narrow | None = None,
+        self, states: list[SearchState], memories: list[Any], chosen: Chosen, wanted: Wanted
     ) -> Stepped:
+        count, asked, narrow = wanted
         states = [one._replace(sentence=chosen.sentence, slot=chosen.slot) for one in states]
         given = (states, memories, chosen.parents, chosen.previous)
         steps, columns = self.steps, []

@@ -21,6 +21,9 @@ COMPACT_BELOW = 0.75
 # Encoding a batch in two parts costs as much as this many words of padding.
 LEAST_SAVED = 100
 
+Sources = Sequence[tuple[np.ndarray, np.ndarray]]  # of each model: ids (B,S,F) and mask (B,S)
+Encoded = tuple[list[Any], list[Any]]  # the states and the memories of each model
+
 
 class Chosen(NamedTuple):
     """The rows of a step; each (R,) int32."""
@@ -29,6 +32,19 @@ class Chosen(NamedTuple):
     previous: np.ndarray  # the last word, -1 at the start
     sentence: np.ndarray  # the row of the memory
     slot: np.ndarray  # the number of the row within its sentence
+
+
+class Wanted(NamedTuple):
+    """The words to return for each row of a step.
+
+    best: the number of most probable words; None: all words. asked: indices in the output layer
+    (R,X) to add after these, and banned pairs of row and index (N,2), which get the score -inf.
+    narrow: the words to which rows are restricted.
+    """
+
+    best: int | None = None
+    asked: tuple[np.ndarray, np.ndarray] | None = None
+    narrow: Narrow | None = None
 
 
 class Stepped(NamedTuple):
@@ -125,8 +141,8 @@ class Lattice:
             if asked is not None:
                 places, banned = _places(asked, vocabulary)
                 given = np.maximum(places, 0), banned
-        chosen = Chosen(parents, previous, rows, slots)
-        stepped = self._stepper.step(self._states, self._memories, chosen, count, given, narrow)
+        chosen, wanted = Chosen(parents, previous, rows, slots), Wanted(count, given, narrow)
+        stepped = self._stepper.step(self._states, self._memories, chosen, wanted)
         words, log_probs, self._states = stepped.words, stepped.log_probs, stepped.states
         if words is None:
             words = np.broadcast_to(np.arange(size, dtype=np.int32), log_probs.shape)
@@ -165,15 +181,8 @@ class Stepper(ABC):
 
     vocabulary: int
 
-    def begin(
-        self,
-        sources: Sequence[tuple[np.ndarray, np.ndarray]],
-        words: Sequence[np.ndarray] = (),
-    ) -> Lattice:
-        """Encode a batch, given as ids (B,S,F) and mask (B,S) for each model.
-
-        words: see `Lattice`.
-        """
+    def begin(self, sources: Sources, words: Sequence[np.ndarray] = ()) -> Lattice:
+        """Encode a batch; words: see `Lattice`."""
         lengths = np.array([np.asarray(mask).sum(axis=1) for _, mask in sources], np.int32)
         count = first_part(lengths.max(axis=0))
         lattices = []
@@ -189,26 +198,14 @@ class Stepper(ABC):
         return lattices[0].join(lattices[1]) if lattices[1:] else lattices[0]
 
     @abstractmethod
-    def encode(
-        self, sources: Sequence[tuple[np.ndarray, np.ndarray]]
-    ) -> tuple[list[Any], list[Any]]:
-        """Encode a batch: each model's states and memories."""
+    def encode(self, sources: Sources) -> Encoded:
+        """Encode a batch."""
 
     @abstractmethod
     def step(
-        self,
-        states: list[Any],
-        memories: list[Any],
-        chosen: Chosen,
-        count: int | None,
-        asked: tuple[np.ndarray, np.ndarray] | None = None,
-        narrow: Narrow | None = None,
+        self, states: list[Any], memories: list[Any], chosen: Chosen, wanted: Wanted
     ) -> Stepped:
-        """Extend the chosen rows by their `count` best words, or by all (None).
-
-        asked: indices in the output layer (R,X) to add after the best ones, and banned pairs of row
-        and index (N,2), which get the score -inf. narrow: the words to which rows are restricted.
-        """
+        """Extend the chosen rows by one word."""
 
     @abstractmethod
     def columns(self, words: np.ndarray, members: np.ndarray) -> Any:

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .lattice import Chosen, Stepped, Stepper
-from .output_words import Narrow
+from .lattice import Chosen, Encoded, Sources, Stepped, Stepper, Wanted
 
 
 class MixedEnsemble(Stepper):
@@ -18,27 +17,20 @@ class MixedEnsemble(Stepper):
         self.parts, self.weights = list(parts), [float(weight) for weight in weights]
         self.vocabulary = parts[0].vocabulary
 
-    def encode(
-        self, sources: Sequence[tuple[np.ndarray, np.ndarray]]
-    ) -> tuple[list[Any], list[Any]]:
+    def encode(self, sources: Sources) -> Encoded:
         begun = [part.encode([one]) for part, one in zip(self.parts, sources, strict=True)]
         return [states[0] for states, _ in begun], [memories[0] for _, memories in begun]
 
     def step(
-        self,
-        states: list[Any],
-        memories: list[Any],
-        chosen: Chosen,
-        count: int | None,
-        asked: tuple[np.ndarray, np.ndarray] | None = None,
-        narrow: Narrow | None = None,
+        self, states: list[Any], memories: list[Any], chosen: Chosen, wanted: Wanted
     ) -> Stepped:
+        count, asked, narrow = wanted
         steps = []
         for number, (part, state, memory) in enumerate(
             zip(self.parts, states, memories, strict=True)
         ):
             its = narrow and narrow._replace(columns=narrow.columns[number])
-            steps.append(part.step([state], [memory], chosen, None, None, its))
+            steps.append(part.step([state], [memory], chosen, Wanted(narrow=its)))
         each = np.concatenate([step.model_log_probs for step in steps], axis=-1)
         total = np.zeros_like(each[..., 0])
         for number, weight in enumerate(self.weights):

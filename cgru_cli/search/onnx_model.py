@@ -17,8 +17,7 @@ from ..errors import CgruError, reason
 from ..formats.onnx_file import ATTRIBUTE, BEGIN, NARROW_STEP, SCORING_STEP, STEP
 from ..network.scores import Scores
 from ..system.versions import installed
-from .lattice import Chosen, Stepped, Stepper
-from .output_words import Narrow
+from .lattice import Chosen, Encoded, Sources, Stepped, Stepper, Wanted
 
 _TYPES = {"tensor(int32)": np.int32, "tensor(float)": np.float32, "tensor(bool)": np.bool_}
 _ERRORS_ONLY = 4  # errors become exceptions anyway
@@ -74,10 +73,7 @@ class OnnxModel(Stepper):
         given["task"] = np.array(task, np.int32)
         return self._session.run(outputs, given)
 
-    def encode(
-        self, sources: Sequence[tuple[np.ndarray, np.ndarray]]
-    ) -> tuple[list[Any], list[Any]]:
-        """Encode a batch: its state and its memory."""
+    def encode(self, sources: Sources) -> Encoded:
         ((source, mask),) = sources
         source = source.view(self._unread["source"].dtype)  # float32 for vectors
         cells, memory = self._new["cells"], self._new["memory"]
@@ -89,14 +85,12 @@ class OnnxModel(Stepper):
         states: list[Any],
         memories: list[Any],
         chosen: Chosen,
-        count: int | None,
-        asked: tuple[np.ndarray, np.ndarray] | None = None,
-        narrow: Narrow | None = None,
+        wanted: Wanted,
         *,
         task: int = STEP,
     ) -> Stepped:
-        """Extend the chosen rows by one word; see `Stepper`."""
         (cells,), (memory,) = states, memories
+        count, asked, narrow = wanted
         rows = len(chosen.parents)
         places, banned = asked or (np.zeros((rows, 0), np.int32), np.zeros((0, 2), np.int32))
         inputs = chosen._asdict() | {"asked": places, "banned": banned}
@@ -106,9 +100,9 @@ class OnnxModel(Stepper):
         if narrow is not None:
             task = NARROW_STEP
             inputs |= narrow.columns | {"sets": narrow.sets}
-        wanted = ["all_log_probs"] if count is None else ["log_probs", "best"]
+        scores = ["all_log_probs"] if count is None else ["log_probs", "best"]
         attention = ["alignment"] * self._attends
-        found = self._run(task, [*wanted, *attention, *self._new["cells"]], **inputs)
+        found = self._run(task, [*scores, *attention, *self._new["cells"]], **inputs)
         log_probs, found = found[0], found[1:]
         words = None if count is None else found.pop(0)
         alignments = [found.pop(0)] if attention else []
@@ -119,13 +113,11 @@ class OnnxModel(Stepper):
         return {"words": words, "members": members}
 
     def keep(self, memories: list[Any], rows: np.ndarray, lengths: np.ndarray) -> list[Any]:
-        """Select rows of the memory; see `Stepper`."""
         (memory,) = memories
         with_source = zip(memory, self._has_source["memory"], strict=True)
         return [[x[rows, : lengths[0]] if has_source else x[rows] for x, has_source in with_source]]
 
     def append(self, first: Any, second: Any) -> Any:
-        """Join state and memory of two searches; shorter sources are padded."""
         return tuple(
             [[_joined(*two) for two in zip(x[0], y[0], self._has_source[kind], strict=True)]]
             for x, y, kind in zip(first, second, ("cells", "memory"), strict=True)
@@ -153,8 +145,8 @@ class OnnxScorer:
         log_probs, alignments = [], []
         for words in target.T:
             chosen = Chosen(rows, previous, rows, np.zeros_like(rows))
-            asked = words[:, None], none
-            step = self._model.step(states, memories, chosen, 1, asked, task=SCORING_STEP)
+            wanted = Wanted(1, (words[:, None], none))
+            step = self._model.step(states, memories, chosen, wanted, task=SCORING_STEP)
             states, previous = step.states, words
             log_probs.append(step.log_probs[:, -1])
             alignments += step.alignments
