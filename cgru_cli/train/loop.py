@@ -94,9 +94,11 @@ class Training:
                             self._end_epoch(batches.waited, self.clock() - started)
                 self._end()
             except _StopAsked:
-                self._end_early()
-
-    # -- beginning and end ---------------------------------------------------------------------
+                what = "saved" if self._save() else "nothing to save"
+                self.replicas.barrier()
+                updates = self.course.progress.updates
+                self.reporter.log.line(f"Stopped after update {updates}; {what}")
+                self.stop.end()
 
     def _begin(self) -> None:
         log = self.reporter.log
@@ -132,13 +134,6 @@ class Training:
             self._warm_up_again(silent=True)
         self._validate_and_save()
 
-    def _end_early(self) -> None:
-        """Save, then raise Stopped because of a signal."""
-        what = "saved" if self._save() else "nothing to save"
-        self.replicas.barrier()
-        self.reporter.log.line(f"Stopped after update {self.course.progress.updates}; {what}")
-        self.stop.end()
-
     def _end(self) -> None:
         options = self.plan.options
         if options.compat == "marian":
@@ -156,8 +151,6 @@ class Training:
         if options.compat != "marian":
             self.reporter.log.line("Training finished")
 
-    # -- updates -------------------------------------------------------------------------------
-
     def _update(self, group: Sequence[Example]) -> Outcome:
         """Update the weights once with the gradients of these batches."""
         import tensorflow as tf
@@ -167,7 +160,8 @@ class Training:
             self.reporter.compiling(group)
         sentences, words = size_of(group)
         try:
-            batches = self._shares(group)
+            first = progress.epochs * len(self.examples.corpus) + progress.sentences
+            batches = device_shares(group, self.replicas, self.sampler, first)
             if not progress.updates:
                 self.reporter.gradients(progress, batches[-1])
             kind = self.plan.options.cost_type
@@ -184,11 +178,6 @@ class Training:
         if outcome.applied:
             self.last_batch = batches[-1]
         return outcome
-
-    def _shares(self, group: Sequence[Example]) -> list[Sequence[Share]]:
-        progress = self.course.progress
-        first = progress.epochs * len(self.examples.corpus) + progress.sentences
-        return device_shares(group, self.replicas, self.sampler, first)
 
     def _count(
         self, group: Sequence[Example], outcome: Outcome, began: float, share: float
@@ -227,8 +216,6 @@ class Training:
         asked, *agreed = self.replicas.all_sum([self.stop.asked, *mine])
         self.stop_asked = asked > 0
         return agreed
-
-    # -- the learning rate and the log ---------------------------------------------------------
 
     def _rate(self) -> float:
         course = self.course
@@ -282,8 +269,6 @@ class Training:
         self.reporter.training(self.course, self._rate(), self.last_batch)
         self.course.interval = self.course.interval.shown()
         self.shown = True
-
-    # -- validation and saving -----------------------------------------------------------------
 
     def _validate_and_save(self) -> None:
         """Validate and save if due; raises _StopAsked."""

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from cgru_cli.options.train import TrainOptions
+from cgru_cli.train.examples import Example
 from cgru_cli.train.loop import FIRST_LINE, Training
 from cgru_cli.train.plan import TrainingPlan
 from cgru_cli.train.run.folder import RunFolder
@@ -13,16 +14,13 @@ from cgru_cli.train.run.patience import Patience
 from cgru_cli.train.run.reporter import Reporter
 from cgru_cli.train.run.state import Course
 
-EXAMPLE = SimpleNamespace(batch=SimpleNamespace(sentences=2, words=8))
-
-
-class Loop(Training):
-    def _shares(self, group):
-        return [["share"]] * len(group)
+EXAMPLE = Example(SimpleNamespace(sentences=2, words=8), {})
 
 
 class Examples:
     """Epochs of 100 batches."""
+
+    corpus = range(200)
 
     def epoch(self, number, start):
         yield from [EXAMPLE] * (100 - start)
@@ -32,6 +30,7 @@ class Alone:
     """A single process."""
 
     processes, is_first = 1, True
+    first, here, count = 0, 1, 1
 
     def all_sum(self, numbers):
         return list(numbers)
@@ -75,7 +74,7 @@ def run(tmp_path):
         plan = TrainingPlan.of(asked, can_validate=bool(validation), **(chosen or {}))
         log = TrainingLog(tmp_path / "log", tmp_path / "records", quiet=True)
         course = Course()
-        Loop(
+        Training(
             plan=plan,
             examples=Examples(),
             pairs=200,
