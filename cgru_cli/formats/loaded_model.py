@@ -1,7 +1,5 @@
 """A model with its vocabularies: how it reads and writes lines of text."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import functools
@@ -9,7 +7,7 @@ import itertools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -20,6 +18,7 @@ from ..system.lines import tokens
 from ..system.structured_files import StoredFile
 from ..text.conditions import condition_columns
 from ..text.labels import check_labels, label_ids
+from ..text.pipeline import Preprocessing
 from ..text.source_words import (
     SourceLines,
     pad_ids,
@@ -33,9 +32,6 @@ from ..text.tokenised import Tokenisation
 from ..text.vocabulary import Vocabulary
 from . import model_vocabularies, read_model
 from .model import Model
-
-if TYPE_CHECKING:
-    from ..text.pipeline import Preprocessing
 
 
 class Reading(NamedTuple):
@@ -64,7 +60,7 @@ class LoadedModel:
     # by (to_pieces, whether text is not preprocessed); each warns once about text in the wrong form
     _watched: dict[tuple[bool, bool], Tokenisation] = field(default_factory=dict, init=False)
 
-    def with_arrays(self, arrays: Mapping[str, np.ndarray]) -> LoadedModel:
+    def with_arrays(self, arrays: Mapping[str, np.ndarray]) -> Self:
         """The same model with other weights, by their DL4MT/Nematus names."""
         return dataclasses.replace(self, model=dataclasses.replace(self.model, arrays=dict(arrays)))
 
@@ -314,8 +310,6 @@ def preprocessing_of(
     paths = [path for path in paths if isinstance(path, StoredFile) or os.path.exists(path)]
     if not paths:
         return None
-    from ..text.pipeline import Preprocessing
-
     first, *others = (Preprocessing.read(path) for path in paths)
     for path, other in zip(paths[1:], others, strict=True):
         if other.as_json() != first.as_json():

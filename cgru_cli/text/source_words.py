@@ -1,10 +1,8 @@
 """Convert lines of text to the words and ids that a model reads, and to batches of ids."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -12,11 +10,9 @@ from .. import errors
 from ..errors import CgruError, warn
 from ..parameters.structure import EOS_ID
 from ..system.lines import tokens
+from .pipeline import Preprocessing
 from .tokenised import Tokenisation
 from .vocabulary import Vocabulary
-
-if TYPE_CHECKING:
-    from .pipeline import Preprocessing
 
 BEGINS = "\u2581"  # SentencePiece's mark before a word
 

@@ -27,7 +27,9 @@ from .run.patience import Patience
 from .run.reporter import Reporter
 from .run.saving import Saving
 from .run.state import VALIDATION_TEXT, Course, identity, resume
+from .run.tensorboard import Summaries
 from .setup import Setup
+from .validation import Validator
 from .validation_script import command_of
 
 if TYPE_CHECKING:
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
     from ..optimization.objective import Objective
     from ..optimization.replicas import Replicas
     from ..optimization.step import TrainingStep
-    from .validation import Validator
 
 
 def build_training(setup: Setup, stop: StopRequest, replicas: Replicas) -> Training:
@@ -221,7 +222,6 @@ def read_dev_set(setup: Setup) -> DevSet | None:
 
 def build_validator(setup: Setup, step: TrainingStep, dev_set: DevSet) -> Validator:
     from ..network.keras_model import RecurrentModel
-    from .validation import Validator
 
     model, plan = setup.model, setup.plan
     validated = RecurrentModel(
@@ -240,8 +240,6 @@ def build_reporter(
         return Reporter(TrainingLog(nowhere, nowhere, quiet=True), setup, devices=replicas.count)
     board = probe = None
     if options.tensorboard:
-        from .run.tensorboard import Summaries
-
         board = Summaries(folder.beside(".tensorboard"))
     if options.log_gradients:
         from ..optimization.gradient_norms import GradientProbe

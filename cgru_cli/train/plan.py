@@ -1,14 +1,12 @@
 """The plan of a training run, derived from its options."""
 
-from __future__ import annotations
-
 import dataclasses
 import difflib
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from os.path import isfile
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from ..corpus.number_files import file_digest
 from ..errors import UsageError, reading
@@ -21,10 +19,8 @@ from .data_defaults import VALID_SHARE
 from .run.learning_rate import Schedule
 from .run.patience import LOWER_IS_BETTER
 from .run.progress import CostType, Frequency, LogicalEpoch, Progress
+from .run.state import Course
 from .validation import COSTS
-
-if TYPE_CHECKING:
-    from .run.state import Course
 
 SCRIPTED = ("translation", "valid-script")  # metrics by --valid-script-path
 
@@ -73,7 +69,7 @@ class TrainingPlan:
         *,
         can_validate: bool,
         **chosen: Any,
-    ) -> TrainingPlan:
+    ) -> Self:
         """The plan of these options; chosen: values that replace some of them.
 
         can_validate: whether there is text to validate on; otherwise there are no metrics. Raises
