@@ -25,69 +25,6 @@ from .options.translate import TranslateOptions
 from .parameters.program import COMPAT
 
 
-class Group(click.Group):
-    """The commands. Errors become one-line messages and exit codes only here."""
-
-    def main(  # type: ignore[override]
-        self, args: Sequence[str] | None = None, *, standalone_mode: bool = True, **more: Any
-    ) -> Any:
-        """Run a command and exit; without standalone_mode, return the exit code, None if 0.
-
-        Exit codes: 0, also if the reader of the output has gone, as with `| head`; 1 for bad input
-        and for output that cannot be written; 2 for an invalid command line; 128 + N for signal N.
-        """
-        from .system.standard_output import checked
-
-        with checked():
-            code = self._run(args, more)
-        if standalone_mode:
-            sys.exit(code)
-        return code
-
-    def _run(self, args: Sequence[str] | None, more: Mapping[str, Any]) -> int | None:
-        from .system.signals import stop_cleanly
-
-        try:
-            with stop_cleanly():
-                return super().main(args, standalone_mode=False, **more)
-        except OutputClosed:
-            return None
-        except NoArgsIsHelpError as error:
-            return _end(error.format_message(), 2, prefix="")
-        except click.UsageError as error:
-            command = error.ctx.command_path if error.ctx else "cgru"
-            message = " ".join(error.format_message().split())
-            return _end(f"{message} (see {command} --help)", _code(error, args))
-        except CgruError as error:
-            return _end(str(error), _code(error, args))
-        except MemoryError:
-            return _end("there is not enough memory", 1)
-        except Exception as error:
-            if os.environ.get("CGRU_DEBUG"):
-                raise
-            if isinstance(error, OSError) and error.filename is not None:
-                return _end(f"{error.filename}: {error.strerror}", 1)
-            message = f"internal error, {type(error).__name__}: {error}"
-            return _end(f"{message} (CGRU_DEBUG=1 shows where)", 1)
-
-
-def _code(error: CgruError | click.UsageError, args: Sequence[str] | None) -> int:
-    """The exit code: 1 for bad input, 2 for an invalid line, or Marian's with --compat marian."""
-    if not isinstance(error, (UsageError, click.UsageError)):
-        return 1
-    if _program(sys.argv[1:] if args is None else args) != "marian":
-        return 2
-    if isinstance(error, click.NoSuchOption):
-        return UnknownOption.of_marian
-    cause = error if isinstance(error, UsageError) else error.__cause__
-    return cause.of_marian if isinstance(cause, UsageError) else UsageError.of_marian
-
-
-def _end(message: str, code: int, prefix: str = "cgru: ") -> int:
-    write(f"{prefix}{one_line(message)}\n" if prefix else f"{message}\n")
-    return code
-
-
 class Command(click_command.Command):
     """A command that also understands the command lines and configurations of old programs.
 
@@ -155,6 +92,71 @@ class Command(click_command.Command):
         return error if advised == message else UsageError(advised)
 
 
+class Group(click.Group):
+    """The commands. Errors become one-line messages and exit codes only here."""
+
+    command_class = Command
+
+    def main(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, *, standalone_mode: bool = True, **more: Any
+    ) -> Any:
+        """Run a command and exit; without standalone_mode, return the exit code, None if 0.
+
+        Exit codes: 0, also if the reader of the output has gone, as with `| head`; 1 for bad input
+        and for output that cannot be written; 2 for an invalid command line; 128 + N for signal N.
+        """
+        from .system.standard_output import checked
+
+        with checked():
+            code = self._run(args, more)
+        if standalone_mode:
+            sys.exit(code)
+        return code
+
+    def _run(self, args: Sequence[str] | None, more: Mapping[str, Any]) -> int | None:
+        from .system.signals import stop_cleanly
+
+        try:
+            with stop_cleanly():
+                return super().main(args, standalone_mode=False, **more)
+        except OutputClosed:
+            return None
+        except NoArgsIsHelpError as error:
+            return _end(error.format_message(), 2, prefix="")
+        except click.UsageError as error:
+            command = error.ctx.command_path if error.ctx else "cgru"
+            message = " ".join(error.format_message().split())
+            return _end(f"{message} (see {command} --help)", _code(error, args))
+        except CgruError as error:
+            return _end(str(error), _code(error, args))
+        except MemoryError:
+            return _end("there is not enough memory", 1)
+        except Exception as error:
+            if os.environ.get("CGRU_DEBUG"):
+                raise
+            if isinstance(error, OSError) and error.filename is not None:
+                return _end(f"{error.filename}: {error.strerror}", 1)
+            message = f"internal error, {type(error).__name__}: {error}"
+            return _end(f"{message} (CGRU_DEBUG=1 shows where)", 1)
+
+
+def _code(error: CgruError | click.UsageError, args: Sequence[str] | None) -> int:
+    """The exit code: 1 for bad input, 2 for an invalid line, or Marian's with --compat marian."""
+    if not isinstance(error, (UsageError, click.UsageError)):
+        return 1
+    if _program(sys.argv[1:] if args is None else args) != "marian":
+        return 2
+    if isinstance(error, click.NoSuchOption):
+        return UnknownOption.of_marian
+    cause = error if isinstance(error, UsageError) else error.__cause__
+    return cause.of_marian if isinstance(cause, UsageError) else UsageError.of_marian
+
+
+def _end(message: str, code: int, prefix: str = "cgru: ") -> int:
+    write(f"{prefix}{one_line(message)}\n" if prefix else f"{message}\n")
+    return code
+
+
 def _program(words: Sequence[str]) -> str | None:
     """The program that --compat names, anywhere in the line; None if missing or unknown."""
     for i, word in enumerate(words):
@@ -176,7 +178,6 @@ def main() -> None:
 
 
 @main.command(
-    cls=Command,
     options=ConvertOptions,
     usual="to store verify average vocabularies force info json arrays",
     page="docs/convert.md",
@@ -201,7 +202,6 @@ def convert(model: str, output: str | None, options: ConvertOptions) -> None:
 
 
 @main.command(
-    cls=Command,
     options=PrepOptions,
     usual="source target dev test subwords subword_vocabulary tokenize lowercase apply undo",
     page="docs/prepare.md",
@@ -228,7 +228,6 @@ def prep(paths: tuple[str, ...], options: PrepOptions) -> None:
 
 
 @main.command(
-    cls=Command,
     options=TranslateOptions,
     usual="model input output vocabularies beam_size normalize n_best alignment compat device",
     page="docs/translate.md",
@@ -251,7 +250,6 @@ def translate(options: TranslateOptions) -> None:
 
 
 @main.command(
-    cls=Command,
     options=ScoreOptions,
     usual="model source target output normalize word_scores n_best rerank metric reference",
     page="docs/score.md",
@@ -274,7 +272,6 @@ def score(options: ScoreOptions) -> None:
 
 
 @main.command(
-    cls=Command,
     options=TrainOptions,
     usual="model train_sets vocabularies valid_sets dim_emb dim_rnn mini_batch learn_rate "
     "early_stopping device",
@@ -299,7 +296,6 @@ def train(data: str | None, options: TrainOptions) -> None:
 
 
 @main.command(
-    cls=Command,
     options=ServeOptions,
     usual="model host port beam_size device cpu_threads max_lines timeout token_file quiet",
     page="docs/server.md",
@@ -324,7 +320,6 @@ def serve(options: ServeOptions) -> None:
 
 @main.command(
     "old-programs",
-    cls=Command,
     options=OldProgramsOptions,
     usual="force quiet",
     page="docs/old-scripts.md",

@@ -41,7 +41,6 @@ class NGrams:
         except OSError as error:
             problem = _PLACE.sub("", str(error).partition("(")[2].removesuffix(")"))
             raise CgruError(f"{path}: damaged: {' '.join(problem.split())}") from None
-        self.path = path
         self._states = kenlm.State(), kenlm.State()
 
     def known(self, vocabulary: Vocabulary) -> int:

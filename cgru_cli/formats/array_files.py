@@ -76,10 +76,10 @@ class StoredArray:
         return shape[::-1] if self.turned else shape
 
 
-def read_npz(path: Path, skip: Callable[[str], bool] = lambda name: False) -> dict[str, np.ndarray]:
-    """The arrays of an `.npz`, except skipped names; raises CgruError like `open_npz`."""
+def read_npz(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of an `.npz`; raises CgruError like `open_npz`."""
     start_of(path)
-    with open_npz(path, skip) as stored:
+    with open_npz(path) as stored:
         return {name: array.read() for name, array in stored.items()}
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -18,7 +19,6 @@ from .documents import Documents
 from .libre_translate import LibreTranslate, form_fields, is_form
 from .marian_websocket import MarianWebSocket
 from .messages import fields_of
-from .metrics import CONTENT_TYPE
 from .nematus_rest import NematusRest
 from .problems import CODES, Refusal, failed
 from .rest import Rest
@@ -59,7 +59,7 @@ def application(service: Service, passwords: Sequence[str] = ()) -> Admission:
         return JSONResponse(description)  # compression changes its headers
 
     async def metrics(_request: Request) -> Response:
-        return Response(service.metrics.text(), headers={"Content-Type": CONTENT_TYPE})
+        return Response(service.metrics.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     routes: list[BaseRoute] = [
         Route("/v1/models", rest.models),

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from functools import partial
 
 from prometheus_client import (
-    CONTENT_TYPE_LATEST,
     CollectorRegistry,
     Counter,
     Gauge,
@@ -18,7 +17,6 @@ from prometheus_client import (
 from .. import __version__
 from ..translate.results import Translation
 
-CONTENT_TYPE = CONTENT_TYPE_LATEST
 _REQUEST_LABELS = ("path", "method", "status")
 _LINES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)

@@ -146,7 +146,7 @@ def _check_events(content: bytes | str) -> None:
                 raise ValueError(f"a number of {digits} digits")
 
 
-def write_json(path: Path, values: Any) -> None:
+def write_json(path: str | Path, values: Any) -> None:
     """Write a JSON file atomically."""
     with atomic_write(path) as file:
         file.write(json.dumps(values, ensure_ascii=False, indent=1).encode("utf-8") + b"\n")

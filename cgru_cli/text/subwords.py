@@ -43,10 +43,9 @@ class Pieces:
 
     def __init__(self, text: str, source: str):
         """text: the model in base64. Raises CgruError, naming the source, if it is damaged."""
-        self.text = text
         try:
-            self.model = base64.b64decode(text, validate=True)
-            processor = sentencepiece.SentencePieceProcessor(model_proto=self.model)
+            model = base64.b64decode(text, validate=True)
+            processor = sentencepiece.SentencePieceProcessor(model_proto=model)
         except (binascii.Error, ValueError, RuntimeError) as error:
             raise CgruError(f"{source}: its SentencePiece model is damaged") from error
         if processor.eos_id() != EOS_ID:
@@ -160,7 +159,6 @@ class Codes:
 
     def __init__(self, text: str, source: str):
         """text: the content of the file of codes. Raises CgruError like `check_codes`."""
-        self.text = text
         check_codes(text, source)
         self._bpe = installed("subword_nmt.apply_bpe", "prep").BPE(io.StringIO(text))
 

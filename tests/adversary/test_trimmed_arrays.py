@@ -50,7 +50,8 @@ def stored(name):
         model = Model(Path("model.npz"), structure, random_arrays(structure), "nematus-tf")
         arrays = write_model.arrays_as(model, "npz")
         return arrays, ModelSettings()
-    arrays = array_files.read_npz(fixture_path(f"{name}/model.npz"), skip=is_training_array)
+    with array_files.open_npz(fixture_path(f"{name}/model.npz"), skip=is_training_array) as file:
+        arrays = {name: array.read() for name, array in file.items()}
     settings = ModelSettings()
     if MARIAN_YAML in arrays:
         content = arrays.pop(MARIAN_YAML).tobytes().split(b"\0")[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -10,8 +9,8 @@ from typing import Any
 from ...corpus.parallel_files import check_line_counts
 from ...errors import CgruError, UsageError, warn
 from ...options.feature_weights import FeatureWeights
-from ...system.atomic_files import atomic_write
 from ...system.lines import count_lines
+from ...system.structured_files import write_json
 from ...system.terminal import tell
 from ..metrics.evaluation import metric_of, read_references
 from ..plan import RESAMPLES, ScorePlan
@@ -66,8 +65,7 @@ class Tuner:
         if missing := sum(not entries for entries in self._lists):
             warn(f"{kept.name}: {missing:,} of {lines:,} sentences have no hypotheses")
         tuned = self._tuned()
-        with atomic_write(str(options.tune)) as file:
-            file.write((json.dumps(tuned, ensure_ascii=False, indent=1) + "\n").encode())
+        write_json(str(options.tune), tuned)
         tell(_summary(tuned, options.width), options.quiet)
         if options.rerank is not None:
             self._reranker.weights = FeatureWeights(tuned["weights"], path=str(options.tune))
