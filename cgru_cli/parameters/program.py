@@ -33,6 +33,7 @@ class ProgramDefaults:
 
     limit: function from the source's length to the maximum length of a translation, both with EOS;
     sums: whether an ensemble's log-probabilities are added instead of averaged;
+    first_aligns: whether an ensemble has the attention of its first model instead of the mean;
     reads: function from a line to the program's words of it, separated by spaces;
     unk: the unknown word in translations, None if it is that of the vocabulary.
     """
@@ -48,6 +49,7 @@ class ProgramDefaults:
     maxi_batch: int = 100
     reads: Callable[[str], str] = str
     unk: str | None = None
+    first_aligns: bool = False
 
 
 def marian_limit(length: int, factor: float = 3.0) -> int:
@@ -83,8 +85,10 @@ _DEFAULTS = (
         Program.NEMATUS_TF, 5, 0.0, True, lambda _: 200, True, "nematus-tf", 80, 20, _python3_spaces
     ),
     ProgramDefaults(Program.DL4MT, 5, 0.0, True, lambda _: 200, reads=_python2_spaces),
-    ProgramDefaults(Program.MARIAN, 12, 0.0, False, marian_limit, reads=_without_return),
-    ProgramDefaults(Program.AMUN, 12, 0.0, False, marian_limit, unk="<unk>"),
+    ProgramDefaults(
+        Program.MARIAN, 12, 0.0, False, marian_limit, reads=_without_return, first_aligns=True
+    ),
+    ProgramDefaults(Program.AMUN, 12, 0.0, False, marian_limit, unk="<unk>", first_aligns=True),
     ProgramDefaults(Program.NMTPY, 12, 1.0, True, lambda length: max(100, 3 * length)),
 )
 PROGRAMS: dict[str, ProgramDefaults] = {defaults.program: defaults for defaults in _DEFAULTS}

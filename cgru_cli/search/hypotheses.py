@@ -80,7 +80,8 @@ def expand(
     CTranslate2's biased decoding.
     """
     live = (rows.sentence, rows.parent, rows.previous)
-    expansion = lattice.expand(*live, count, settings.with_alignment, asked)
+    attention = settings.with_alignment, settings.first_aligns
+    expansion = lattice.expand(*live, count, *attention, asked)
     words, log_probs, bias = expansion.words, expansion.log_probs, settings.prefix_bias
     banned = words == (-1 if settings.unk is None else settings.unk)
     if asked is not None:

@@ -66,7 +66,7 @@ class Expansion(NamedTuple):
     words: np.ndarray  # (R,N) int32
     log_probs: np.ndarray  # (R,N) float32: weighted sum over the models
     model_log_probs: np.ndarray  # (R,N,M) float32: each model's own
-    alignment: np.ndarray | None  # (R,S) float32: mean over the models
+    alignment: np.ndarray | None  # (R,S) float32: of the first model, or the mean
 
 
 class Lattice:
@@ -117,6 +117,7 @@ class Lattice:
         previous: np.ndarray,
         count: int | None,
         with_alignment: bool,
+        first_aligns: bool = False,
         asked: Asked | None = None,
     ) -> Expansion:
         """Extend rows by their `count` best words, or by all words in order of their ids (None).
@@ -157,7 +158,7 @@ class Lattice:
         if with_alignment and stepped.alignments:
             shape = stepped.alignments[0].shape
             same = [part for part in stepped.alignments if part.shape == shape]
-            alignment = np.mean(same, axis=0)
+            alignment = same[0] if first_aligns else np.mean(same, axis=0)
         return Expansion(words, log_probs, stepped.model_log_probs, alignment)
 
     def _compact(self, sentences: np.ndarray) -> None:

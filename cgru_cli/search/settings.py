@@ -30,10 +30,10 @@ class SearchSettings:
 
     normalize: alpha in the division by length ** alpha; word_penalty: subtracted per word; unk: the
     id of the unknown word if it is suppressed, otherwise None; best_only: stop as soon as the best
-    hypothesis is decided; with_alignment: keep the attention; sampling: draw `beam_size` samples
-    instead of using a beam; utility: rank the hypotheses by expected chrf or bleu, see
-    `translate.expected_utility`; prefix_bias: the share of a prefix's word in the distribution over
-    the next word, None to force the prefix.
+    hypothesis is decided; with_alignment: keep the attention; first_aligns: that of the first model
+    instead of the mean; sampling: draw `beam_size` samples instead of using a beam; utility: rank
+    the hypotheses by expected chrf or bleu, see `translate.expected_utility`; prefix_bias: the
+    share of a prefix's word in the distribution over the next word, None to force the prefix.
     """
 
     beam_size: int = 5
@@ -42,6 +42,7 @@ class SearchSettings:
     unk: int | None = None
     best_only: bool = False
     with_alignment: bool = False
+    first_aligns: bool = False
     sampling: Sampling | None = None
     utility: str | None = None
     prefix_bias: float | None = None

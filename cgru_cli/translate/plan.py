@@ -97,6 +97,8 @@ class SearchPlan:
             penalty,
             unk=first.target.unk_id if no_unk else None,
             with_alignment=bool(attends),
+            # a heat map of an ensemble is the mean's
+            first_aligns=bool(options.compat) and program.first_aligns and not options.heatmap,
             sampling=sampling,
             utility=options.mbr_utility if options.mbr else None,
             prefix_bias=options.prefix_bias,

@@ -907,6 +907,18 @@ def test_ensemble_weights_apply(tmp_path, lines, translate):
     one_line(translate("-m", one, other, text="a\n"), 1, "another target vocabulary")
 
 
+def test_ensembles_of_marian_and_amun_have_the_first_models_alignments(tmp_path, lines):
+    one, two = write_model(tmp_path / "a"), write_model(tmp_path / "b", 3)
+    ensemble, alone = ["-m", one, two, "--weights", 1, 0], ["-m", one]
+    options = ["-k", 3, "--translation-maxlen", 9, "--alignment", "soft"]
+    for compat, same in (("marian", True), ("amun", True), ("nematus", False)):
+        written = [
+            lines(*options, "--compat", compat, *models, text="a b c\nd\n")
+            for models in (ensemble, alone)
+        ]
+        assert (written[0] == written[1]) == same
+
+
 def test_ensemble_mixes_dialects(shared, lines):
     folder = shared("fixtures/a-shallow")
     pair = ["-v", folder / "vocab.en.json", folder / "vocab.de.json"]
