@@ -109,7 +109,7 @@ class SearchResult(NamedTuple):
     score: float  # weighted sum of log-probabilities
     total: float  # the total by which it is ranked
     word_scores: np.ndarray  # (T,) float32: weighted log-probability of each word
-    model_scores: np.ndarray  # (M,) float32: each model's own sum
+    model_word_scores: np.ndarray  # (T,M) float32: each model's own log-probabilities
     alignment: np.ndarray | None  # (T,S) float32
     channel: float = 0.0  # log p(source | translation), of a noisy channel
     lm: float = 0.0  # log p(translation), of a noisy channel
@@ -179,7 +179,7 @@ class History:
             score,
             self.settings.total(score, len(words)),
             log_probs,
-            np.sum(own, axis=0),
+            own,
             np.stack(attention) if attention else None,
         )
 

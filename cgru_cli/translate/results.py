@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
@@ -13,6 +14,7 @@ from ..errors import warn
 from ..formats.loaded_model import LoadedModel
 from ..output.heatmap.view import MEAN, View, model_names
 from ..output.hypothesis import Hypothesis
+from ..parameters.program import Program
 from ..text import subwords, unknown_words
 from ..text.copying import filled
 from ..text.mark_places import place_marks
@@ -169,6 +171,10 @@ class Results:
         right_left = self._plan.layout.right_left
         ids = result.words[:-1] if result.finished else result.words
         words = self._target.decode(int(i) for i in ids)
+        own, word_scores = result.model_word_scores, result.word_scores
+        if self._plan.options.compat == Program.NEMATUS and own.shape[1] > 1:
+            # Nematus prints the mean of the models' probabilities
+            word_scores = np.logaddexp.reduce(own, axis=1) - math.log(own.shape[1])
         alignment = result.alignment
         if alignment is not None:
             alignment = self._source.in_source_order(alignment, len(source))
@@ -181,8 +187,8 @@ class Results:
             bool(result.finished),
             result.score,
             result.total,
-            result.word_scores,
-            result.model_scores.tolist(),
+            word_scores,
+            own.sum(axis=0).tolist(),
             alignment,
             self._marked(words[::-1] if right_left else words, alignment, request),
             source=source,

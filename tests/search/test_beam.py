@@ -295,7 +295,7 @@ def check_exhaustive(found, scored, settings):
         word_scores, model_scores = scored[tuple(one.words.tolist())]
         assert one.finished == (one.words[-1] == 0)
         np.testing.assert_allclose(one.word_scores, word_scores, atol=1e-5)
-        np.testing.assert_allclose(one.model_scores, model_scores, atol=1e-4)
+        np.testing.assert_allclose(one.model_word_scores.sum(axis=0), model_scores, atol=1e-4)
         assert one.score == pytest.approx(float(np.sum(one.word_scores)), abs=1e-5)
         length = len(one.words)
         total = (word_scores.sum() - settings.word_penalty * length) / length**settings.normalize
@@ -494,7 +494,7 @@ def test_a_model_with_itself_is_itself():
     assert words(alone) == words(twice)
     for one, other in zip(itertools.chain(*alone), itertools.chain(*twice), strict=True):
         assert one.score == pytest.approx(other.score, abs=1e-5)
-        np.testing.assert_allclose(other.model_scores, [one.score] * 2, atol=1e-5)
+        np.testing.assert_allclose(other.model_word_scores.sum(axis=0), [one.score] * 2, atol=1e-5)
 
 
 def test_a_weight_of_zero_removes_a_model():

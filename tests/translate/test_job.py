@@ -919,6 +919,21 @@ def test_ensembles_of_marian_and_amun_have_the_first_models_alignments(tmp_path,
         assert (written[0] == written[1]) == same
 
 
+def test_ensembles_of_nematus_have_mean_word_probabilities(tmp_path, lines):
+    one, two = write_model(tmp_path / "a"), write_model(tmp_path / "b", 3)
+    options = ["--compat", "nematus", "-k", 20, "--n-best", "-wp", "--translation-maxlen", 1]
+
+    def probabilities(*models):
+        listed = lines(*options, "-m", *models, text="a b\n")
+        fields = (line.split(" ||| ") for line in listed)
+        return {text: float(probability) for _, text, _, probability in fields}
+
+    first, second, both = probabilities(one), probabilities(two), probabilities(one, two)
+    assert len(both) > 5
+    for text, mean in both.items():
+        assert mean == pytest.approx((first[text] + second[text]) / 2, rel=1e-4)
+
+
 def test_ensemble_mixes_dialects(shared, lines):
     folder = shared("fixtures/a-shallow")
     pair = ["-v", folder / "vocab.en.json", folder / "vocab.de.json"]
