@@ -5,6 +5,7 @@ Nematus, Nematus-TF and DL4MT print costs: negated log-probabilities.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from collections.abc import Iterator, Sequence
@@ -125,6 +126,10 @@ class NematusLayout(Layout):
         separator = " ||| " if self.n_best else "\n"
         probabilities = (float32(math.exp(score)) for score in hypothesis.word_scores)
         return f"{line}{separator}{' '.join(map(python2_float, probabilities))}\n"
+
+    def empty_line(self, number: int, hypothesis: Hypothesis) -> str:
+        """With word probabilities, an empty list of them, so that entries have equal forms."""
+        return dataclasses.replace(self, alignment=None).entry(number, hypothesis)
 
     def fields(self, hypothesis: Hypothesis) -> str:
         """Only the alignment, because the words' probabilities follow the line."""

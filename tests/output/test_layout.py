@@ -387,6 +387,14 @@ def test_no_hypotheses_make_an_empty_line(program):
     assert empty == {"nematus-tf": padding, "amun": "\n"}.get(program, "")
 
 
+def test_nematus_entries_of_empty_lines_have_no_probabilities():
+    empty = Hypothesis((), True, 0.0, 0.0)
+    layout = layout_of("nematus", word_scores=True, alignment="soft")
+    assert layout.empty_line(4, empty) == "\n\n"
+    listed = layout_of("nematus", word_scores=True, n_best=True)
+    assert listed.empty_line(4, empty) == "4 |||  ||| 0.0 ||| \n"
+
+
 @pytest.mark.parametrize("program", ["cgru", "nematus", "nematus-tf", "dl4mt", "marian"])
 def test_an_empty_hypothesis_may_lack_its_alignment(program):
     nothing = Hypothesis([], True, 0.0, 0.0)
