@@ -57,6 +57,11 @@ def marian_limit(length: int, factor: float = 3.0) -> int:
     return max(1, math.ceil(factor * length))
 
 
+def nematus_limit(length: int, factor: float) -> int:
+    """The maximum length by --max-ratio of Nematus on Theano, which rounds down."""
+    return max(1, int(factor * length))
+
+
 def label_limit(length: int) -> int:
     """The maximum number of labels of a line, with EOS: one label, or one per word."""
     return max(2, length)

@@ -29,6 +29,7 @@ from ..parameters.program import (
     ProgramDefaults,
     label_limit,
     marian_limit,
+    nematus_limit,
     reads_as,
 )
 from ..system import tensorflow_start
@@ -301,7 +302,8 @@ def _limit(
     if longest is not None:
         return lambda _length: longest
     if options.max_length_factor:  # Nematus writes 0 for its own limit
-        return functools.partial(marian_limit, factor=options.max_length_factor)
+        by_factor = nematus_limit if options.compat == Program.NEMATUS else marian_limit
+        return functools.partial(by_factor, factor=options.max_length_factor)
     if any(loaded.reads_words for loaded in models):
         return program.limit
     return lambda _length: TEXT_LIMIT

@@ -107,6 +107,8 @@ def test_plan_holds_the_decisions(path):
     assert decided(path, compat="nematus-tf").search == "nematus-tf"
     assert decided(path, compat="marian").settings.unk == 1
     assert decided(path, max_length_factor=2.0).limit(10) == 20
+    assert decided(path, max_length_factor=1.5).limit(3) == 5
+    assert decided(path, max_length_factor=1.5, compat="nematus").limit(3) == 4
     assert decided(path, translation_maxlen=7).limit(10) == 7
     assert decided(path, unk_replace=True).settings.with_alignment
     assert decided(path, alignment="0.5").layout.alignment == 0.5
