@@ -215,7 +215,9 @@ def ranking(
     # a beam finds no better labels, except in an ensemble with CRFs
     crfs = len(models) > 1 and any(loaded.model.structure.crf for loaded in models)
     greedy = not (models[0].writes_text or crfs or options.n_best)
-    default_beam = 1 if options.output_sampling or greedy else configured.beam_size
+    # Nematus-TF draws as many samples as hypotheses, and prints the best one
+    one_sample = options.output_sampling and options.compat != Program.NEMATUS_TF
+    default_beam = 1 if one_sample or greedy else configured.beam_size
     default_alpha = 1.0 if options.channel_model else configured.normalize  # as in Yee et al.
     beam_size = _first(options.mbr, options.beam_size, default_beam, program.beam_size)
     normalize = _first(options.normalize, default_alpha, program.normalize)

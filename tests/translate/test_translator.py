@@ -114,6 +114,7 @@ def test_plan_holds_the_decisions(path):
     assert decided(path, alignment="0.5").layout.alignment == 0.5
     assert decided(path, output_sampling="topk 3 0.5").settings.sampling == Sampling(0.5, 3)
     assert decided(path, output_sampling="full").settings.beam_size == 1
+    assert decided(path, output_sampling="full", compat="nematus-tf").settings.beam_size == 5
     with pytest.raises(UsageError, match="--force-decode: the search of Nematus-TF"):
         decided(path, compat="nematus-tf", force_decode=True)
 
