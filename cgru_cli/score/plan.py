@@ -151,19 +151,19 @@ class ScorePlan:
         # Nematus' rescore.py reads a list from standard input; its score.py requires a target
         nematus = options.compat in (Program.NEMATUS, Program.NEMATUS_TF)
         if nematus and sources and not targets and not n_best:
-            return NBestList(sources, "-")
+            return NBestList(sources, "-", reads)
         if n_best:
             if targets or (options.model and not sources and not one_side):
                 raise UsageError("--n-best LIST needs --source; the list replaces --target")
             if n_best in sources:
                 raise UsageError(f"--n-best and --source are both {n_best}")
-            return NBestList(sources, n_best)
+            return NBestList(sources, n_best, reads)
         if not sources and len(targets) == 2:  # Marian's -t SRC TRG
             sources, targets = targets[:1], targets[1:]
         if not sources:
             if len(targets) > 1:
                 raise UsageError("name the source: cgru score -m MODEL -s SRC -t TRG")
-            return TabSeparated(*(targets or (None,)))
+            return TabSeparated(targets[0] if targets else None, reads)
         targets = targets or ("-",)
         if "-" in sources and "-" in targets:
             raise UsageError(

@@ -112,9 +112,10 @@ class Texts(Pairs):
 class TabSeparated(Pairs):
     """Lines `source TAB target`. Raises CgruError for a line with fewer or more tabs."""
 
-    def __init__(self, source: Source):
-        self._name = _joined([source])
-        super().__init__(LineReader(source))
+    def __init__(self, source: Source, reads: Callable[[str], str] = str):
+        """reads: changes each field."""
+        self._name, self._reads = _joined([source]), reads
+        super().__init__(LineReader(source, tell_crlf=reads is str))
 
     def _pair(self, line: str, number: int) -> Pair:
         fields = line.split("\t")
@@ -123,7 +124,7 @@ class TabSeparated(Pairs):
                 f"{self._name}: line {number}: {len(fields)} fields separated by tabs; source and "
                 "target are expected"
             )
-        return Pair(*fields)
+        return Pair(*map(self._reads, fields))
 
 
 class NBestList(Pairs):
@@ -134,16 +135,19 @@ class NBestList(Pairs):
     the source.
     """
 
-    def __init__(self, sources: Sequence[Source], path: Source):
+    def __init__(self, sources: Sequence[Source], path: Source, reads: Callable[[str], str] = str):
+        """reads: changes each source line and hypothesis."""
         self._name, self._source_name = _joined([path]), _joined(sources)
-        super().__init__(LineReader(path), LineReader(*sources) if sources else None)
+        source = LineReader(*sources, reads=reads) if sources else None
+        super().__init__(LineReader(path), source)
+        self._reads = reads
         self._at, self._source = -1, ""
 
     def _pair(self, line: str, number: int) -> Pair:
         with errors.at(f"{self._name}: line {number}"):
             sentence, fields = split(line)
             self._go_to(sentence)
-        return Pair(self._source, fields[1], line)
+        return Pair(self._source, self._reads(fields[1]), line)
 
     def sentences(self) -> int | None:
         return None if self._sources is None else self._at + 1 + _rest(self._sources)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cgru_cli.errors import CgruError
+from cgru_cli.parameters.program import reads_as
 from cgru_cli.score.pairs.readers import NBestList, Pair, TabSeparated, Texts
 
 LINE = st.text(st.characters(exclude_characters="\n\t\r", exclude_categories=["Cs"]), max_size=8)
@@ -31,6 +32,14 @@ def test_two_texts_are_paired_line_by_line(tmp_path_factory, lines):
     assert read(Texts([source], [target])) == [Pair(s, t) for s, t in lines]
     together = text(folder / "st", [f"{s}\t{t}" for s, t in lines])
     assert read(TabSeparated(together)) == [Pair(s, t) for s, t in lines]
+
+
+def test_tabs_and_lists_are_read_as_by_the_program(tmp_path):
+    tabs = text(tmp_path / "st", ["a\tb\r"])
+    assert read(TabSeparated(tabs, reads_as("marian"))) == [Pair("a", "b")]
+    entry, source = "0 ||| c\td ||| 1", text(tmp_path / "s", ["a\tb"])
+    pairs = NBestList([source], text(tmp_path / "list", [entry]), reads_as("nematus"))
+    assert read(pairs) == [Pair("a b", "c d", entry)]
 
 
 def test_several_files_are_one_text(tmp_path):
