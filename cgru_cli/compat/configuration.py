@@ -119,6 +119,13 @@ def _given(
 def _of_amun(values: dict[str, Any], path: str) -> dict[str, Any]:
     """amun's models and their weights, both by name."""
     scorers, weights = values.pop("scorers"), values.pop("weights", None)
+    for name, one in scorers.items() if isinstance(scorers, Mapping) else ():
+        given = one if isinstance(one, Mapping) else {}
+        if given.get("tab") or str(given.get("type")).lower() in ("ape", "kenlm"):
+            raise CgruError(
+                f"{path}: scorers: {name} cannot be honoured: cgru has neither models that read a "
+                "second source (tab) nor the scorers Ape and KenLM"
+            )
     if not isinstance(scorers, Mapping) or not all(
         isinstance(one, Mapping) and isinstance(one.get("path"), str) for one in scorers.values()
     ):

@@ -151,6 +151,8 @@ def test_a_scorer_has_configurations_too(configured):
         ("models: [a]\nshortlist: [100, 75]\n", "names of files are expected"),
         ("max-length-factor: much\n", "max-length-factor"),
         ("scorers: 3\n", "scorers is 3"),
+        ("scorers: {F0: {path: x}, F1: {path: y, tab: 1}}\n", "scorers: F1 cannot be honoured"),
+        ("scorers: {F0: {path: x}, F1: {type: Ape}}\n", "scorers: F1 cannot be honoured"),
         ("no-such-thing: 3\n", "no such option: no-such-thing"),
         ("no-such-thing:\n", "no such option: no-such-thing"),
         ("models: [a]\nconfig: other.yml\n", "config: this file cannot name another"),
