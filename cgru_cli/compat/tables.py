@@ -93,16 +93,16 @@ def table(program: str, command: str) -> Table | None:
             rows = of_version(nematus_decode.TRANSLATE)
             return made(rows, nematus_decode.settle_translation_of_tensorflow, uncut)
         case "nematus", "score":
-            return made(nematus_decode.SCORE)
+            return made(nematus_decode.SCORE, defaults=uncut)
         case "nematus-tf", "score":
-            return made(nematus_decode.SCORE, nematus_decode.settle_models)
+            return made(nematus_decode.SCORE, nematus_decode.settle_models, uncut)
         case "dl4mt", "train":
             return made(dl4mt.train(), nematus.settle_training_of_theano, nematus.DEFAULTS)
         case "dl4mt", "translate":
             names = dl4mt.TRANSLATE_ARGUMENTS
             return made(dl4mt.TRANSLATE, dl4mt.settle_translation, uncut, names)
         case "dl4mt", "score":
-            return made(dl4mt.RESCORE, dl4mt.settle_rescoring, {}, dl4mt.RESCORE_ARGUMENTS)
+            return made(dl4mt.RESCORE, dl4mt.settle_rescoring, uncut, dl4mt.RESCORE_ARGUMENTS)
     return None
 
 

@@ -184,7 +184,8 @@ def _metrics(options: ScoreOptions) -> tuple[str, ...]:
 def _check_texts(options: ScoreOptions, metrics: Sequence[str]) -> None:
     default = ScoreOptions()
     for name in _OF_PAIRS:
-        if getattr(options, name) != getattr(default, name):
+        of_program = options.compat and name == "max_length"  # the program's default
+        if getattr(options, name) != getattr(default, name) and not of_program:
             raise UsageError(f"--metric compares texts and takes no {flag(ScoreOptions, name)}")
     if len(set(options.target)) < len(options.target):
         raise UsageError("--target names a system twice")

@@ -187,6 +187,11 @@ def test_the_scorer_crops_where_marians_does():
     assert parsed("score", "--compat", "marian", "-m", "m", "-t", "a", "b").max_length == 999
 
 
+@pytest.mark.parametrize("program", ["nematus", "nematus-tf", "dl4mt"])
+def test_scorers_without_a_limit_score_any_line(program):
+    assert parsed("score", "--compat", program, "-m", "m").max_length == 10**6
+
+
 def test_the_file_that_marian_writes_of_a_training(tmp_path):
     """The file holds every option, so training is Marian's, as with --compat marian."""
     path = tmp_path / "model.npz.yml"

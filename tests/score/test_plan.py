@@ -74,6 +74,7 @@ def test_plan_lists_each_metric_once_and_counts_resamples(texts):
     assert planned(**asked, metric=("bleu",)).resamples == 0
     some = planned(**asked, metric=("bleu",), confidence=True, samples=50)
     assert some.resamples == 50
+    assert planned(**asked, metric=("bleu",), compat="marian", max_length=999).compares_texts
     with pytest.raises(UsageError, match="bleu, chrf"):
         planned(**asked, metric=("meteor",))
 
