@@ -105,6 +105,21 @@ class AmunLayout(CgruLayout):
         return matrix(number, self.text(hypothesis), cost, source, len(weights), rows)
 
 
+Link = tuple[str, str, str, int, int]
+
+
+def nematus_links(
+    number: int, rank: int, source: Sequence[str], hypothesis: Hypothesis
+) -> list[Link]:
+    """Nematus' links (target, source, weight, line, line + rank) of a hypothesis."""
+    sources, targets = [*source, EOS], [*hypothesis.tokens, EOS]
+    return [
+        (target, word, numpy_float32(weight), number, number + rank)
+        for target, row in zip(targets, weights_of(hypothesis), strict=False)
+        for word, weight in zip(sources, row, strict=False)
+    ]
+
+
 @dataclass(frozen=True)
 class NematusLayout(Layout):
     """The layout of Nematus on Theano."""
@@ -146,18 +161,12 @@ class NematusLayout(Layout):
     def json_block(
         self, number: int, rank: int, source: Sequence[str], hypothesis: Hypothesis
     ) -> str:
-        """A list of links (target, source, weight, line, line + hypothesis).
+        """A list of `nematus_links`.
 
         Nematus numbers hypotheses in the order in which they were finished; cgru numbers them in
         the order of the list.
         """
-        rank = rank if self.n_best else 0
-        sources, targets = [*source, EOS], [*hypothesis.tokens, EOS]
-        links = [
-            (target, word, numpy_float32(weight), number, number + rank)
-            for target, row in zip(targets, weights_of(hypothesis), strict=False)
-            for word, weight in zip(sources, row, strict=False)
-        ]
+        links = nematus_links(number, rank if self.n_best else 0, source, hypothesis)
         # Python 2 ends lines of an indented list with ", ".
         return json.dumps(links, ensure_ascii=False, indent=2, separators=(", ", ": ")) + "\n"
 

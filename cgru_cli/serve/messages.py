@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from starlette.responses import Response
 
 from ..errors import CgruError
+from ..output.layouts import Link
 from ..system.structured_files import parse_json
 from ..system.typed_json import problem
 from .problems import Refusal
@@ -252,7 +253,10 @@ class ModelsAnswer(Struct):
 
 class NematusTranslation(Struct):
     translation: list[str]
-    word_alignment: list[list[float]] | UnsetType = UNSET
+    word_alignment: Annotated[
+        list[Link] | UnsetType,
+        about("target word, source word, attention, and the segment's position twice"),
+    ] = UNSET
     word_probabilities: list[float] | UnsetType = UNSET
 
 

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from .. import __version__
+from ..output.layouts import nematus_links
 from .bodies import answered
 from .messages import (
     NematusAnswer,
@@ -59,13 +60,13 @@ class NematusRest:
         lines = [Line(" ".join(words)) for words in asked.segments]
         kind = service.searching(model, search)
         data = []
-        for one in await answered(request, service, kind, lines):
+        for number, one in enumerate(await answered(request, service, kind, lines)):
             best = one.hypotheses[0] if one.hypotheses else None
             segment = NematusTranslation(best.text.split() if best else [])
             if best and model.right_left:
                 best = best.reversed()
             if best and asked.return_word_alignment and best.alignment is not None:
-                segment.word_alignment = best.alignment.tolist()
+                segment.word_alignment = nematus_links(number, 0, one.source, best)
             if best and asked.return_word_probabilities:
                 segment.word_probabilities = np.exp(best.word_scores).tolist()
             data.append(segment)

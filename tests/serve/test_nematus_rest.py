@@ -36,8 +36,12 @@ def test_options_of_a_request(web):
     asked = {"segments": [["a", "b"], []], "return_word_alignment": True}
     asked["return_word_probabilities"] = True
     one, empty = web.post("/translate", json=asked).json()["data"]
-    assert len(one["word_alignment"]) == len(one["word_probabilities"])
-    assert all(sum(row) == pytest.approx(1, abs=1e-4) for row in one["word_alignment"])
+    links = one["word_alignment"]  # of every target word to every source word
+    targets = [*one["translation"], "</s>"][: len(one["word_probabilities"])]
+    pairs = [[target, source] for target in targets for source in ("a", "b", "</s>")]
+    assert [link[:2] for link in links] == pairs
+    assert sum(float(weight) for _, _, weight, *_ in links[:3]) == pytest.approx(1, abs=1e-4)
+    assert {tuple(link[3:]) for link in links} == {(0, 0)}
     assert empty["translation"] == []
 
 
