@@ -52,6 +52,7 @@ class Layout(ABC):
 
     own_format: ClassVar[str] = "marian"
     json_stands_alone: ClassVar[bool] = True  # whether JSON replaces the text or follows it
+    shows_factors: ClassVar[bool] = False  # of source words, beside alignments
     prints_costs: ClassVar[bool] = False  # costs are negative log-probabilities
     appends_scores: ClassVar[bool] = False  # to lines of n-best lists, instead of adding features
     third_has_features: ClassVar[bool] = False  # adds them to the third field, whatever it has

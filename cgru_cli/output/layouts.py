@@ -126,6 +126,7 @@ class NematusLayout(Layout):
 
     own_format: ClassVar[str] = "nematus"
     json_stands_alone: ClassVar[bool] = False
+    shows_factors: ClassVar[bool] = True
     prints_costs: ClassVar[bool] = True
     appends_scores: ClassVar[bool] = True
 

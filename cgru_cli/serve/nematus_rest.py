@@ -66,7 +66,7 @@ class NematusRest:
             if best and model.right_left:
                 best = best.reversed()
             if best and asked.return_word_alignment and best.alignment is not None:
-                segment.word_alignment = nematus_links(number, 0, one.source, best)
+                segment.word_alignment = nematus_links(number, 0, one.factored, best)
             if best and asked.return_word_probabilities:
                 segment.word_probabilities = np.exp(best.word_scores).tolist()
             data.append(segment)

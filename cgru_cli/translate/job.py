@@ -124,7 +124,8 @@ def _translate(
 
 def rendered(layout: Layout, translation: Translation, apart: bool) -> tuple[str, str]:
     """The text of a line, and its alignments ("" unless they go to a separate file, `apart`)."""
-    number, source, hypotheses = translation.number, translation.source, translation.hypotheses
+    number, hypotheses = translation.number, translation.hypotheses
+    source = translation.factored if layout.shows_factors else translation.source
     if translation.empty and (apart or not layout.writes_objects):
         return layout.empty_line(number, hypotheses[0]), ""
     if apart:

@@ -222,6 +222,10 @@ def test_factors_are_read_and_counted(tmp_path, translate):
     code, one, messages = translate("-m", path, text="a|N b|V\na|V b|N\n")
     assert code == 0, messages
     assert len(one.splitlines()) == 2
+    for compat, source in (("nematus", "a|N b|V"), ("nematus-tf", "a b")):
+        aligned = ["--compat", compat, "--alignment-format", "nematus"]
+        _, shown, _ = translate("-m", path, *aligned, text="a|N b|V\n")
+        assert shown.splitlines()[1].split(" ||| ")[3] == source
     for wrong in ("a|N b", "a|N b|V|N", "a|N |"):
         code, _, messages = translate("-m", path, text=f"a|N\n{wrong}\n")
         if wrong == "a|N |":
