@@ -206,7 +206,7 @@ def test_a_dumped_configuration_states_nothing_that_a_trained_model_decides(tmp_
     assert [dumped[name] for name in names] == [None] * 4 + [2]
 
 
-@pytest.mark.parametrize("given", [(), ("--dim-emb", 16), ("--dropout-output", 0.3)])
+@pytest.mark.parametrize("given", [(), ("--dim-emb", 16, "--dropout-output", 0.3)])
 def test_a_dumped_configuration_leads_to_the_same_choice(tmp_path, given):
     options = (runs.prepared(tmp_path / "data"), "-m", tmp_path / "m.npz", *given)
     dumped = runs.lines(tmp_path / "all.yml", [runs.trained(*options, "--dump-config").output])
