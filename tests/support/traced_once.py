@@ -27,7 +27,7 @@ from cgru_cli.optimization import minimum_risk, step
 from cgru_cli.optimization.step import TrainingStep
 from cgru_cli.search import ensemble
 from cgru_cli.search.ensemble import Ensemble
-from cgru_cli.train import validation
+from cgru_cli.train import builders
 from cgru_cli.train.validation import Validator
 
 KEPT: dict[Hashable, Any] = {}
@@ -43,7 +43,7 @@ def traced_once() -> Iterator[None]:
         patch.setattr(ensemble, "Ensemble", _ensemble)
         patch.setattr(minimum_risk, "Ensemble", _ensemble)
         patch.setattr(step, "TrainingStep", _step)
-        patch.setattr(validation, "Validator", _Validator)
+        patch.setattr(builders, "Validator", _Validator)
         yield
 
 

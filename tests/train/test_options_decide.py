@@ -16,7 +16,7 @@ from cases import random_arrays, small_structure
 
 from cgru_cli.corpus.teacher_words import TeacherWriter
 from cgru_cli.options.train import TrainOptions
-from cgru_cli.train import job, validation
+from cgru_cli.train import builders, job
 from cgru_cli.train.examples import EpochExamples
 from cgru_cli.train.loop import Training
 from cgru_cli.train.run.patience import Patience
@@ -251,7 +251,7 @@ def decided(files, tmp_path, monkeypatch):
         return build_training(setup, *parts)
 
     monkeypatch.setattr(job.tensorflow_start, "start", start)
-    monkeypatch.setattr(validation, "Validator", Validator)
+    monkeypatch.setattr(builders, "Validator", Validator)
     monkeypatch.setattr(job, "build_training", build)
     monkeypatch.setattr(Training, "run", lambda training: seen.update(built(training)))
 
