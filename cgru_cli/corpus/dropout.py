@@ -12,6 +12,9 @@ import numpy as np
 from ..parameters.names import parameters
 from ..parameters.structure import Structure
 
+# Matrices outside recurrent cells and the attention.
+_FEED_FORWARD = tuple(f"decoder/{part}/" for part in "start readout output mixture lexical".split())
+
 
 class Rates(NamedTuple):
     """Dropout rates.
@@ -19,7 +22,8 @@ class Rates(NamedTuple):
     As in Nematus: embedding, for inputs that are embeddings; hidden, for states, contexts and
     annotations as inputs; source and target, for whole words. In addition: annotation, for the
     encoder's output in all layers; output, for the readout, which otherwise has the rate of
-    embeddings, as in Nematus.
+    embeddings, as in Nematus; cells, for all inputs of recurrent cells and the attention, as in
+    Marian.
     """
 
     embedding: float = 0.0
@@ -28,6 +32,7 @@ class Rates(NamedTuple):
     target: float = 0.0
     annotation: float = 0.0
     output: float | None = None
+    cells: float = 0.0
 
 
 def masks(
@@ -71,6 +76,8 @@ def _inputs(structure: Structure, rates: Rates) -> Iterator[tuple[str, float, in
         lookup = "embedding" in row.path or row.path.endswith("/U_att") or row.shape[0] == "N"
         if len(row.shape) == 2 and not lookup:
             rate = rates.embedding if row.shape[0] in ("E", "Es") else rates.hidden
+            if not row.path.startswith(_FEED_FORWARD):
+                rate = max(rate, rates.cells)
             if row.path.startswith(("decoder/output", "decoder/mixture")):
                 rate = output
             elif row.path == "decoder/lexical/hidden/W":  # reads a mean of embeddings

@@ -169,7 +169,8 @@ class OptimizationOptions(BatchOptions):
         layer reads them""")
     dropout_hidden: float = DROPOUT.probability(0.0)("""
         --dropout-hidden P (--rnn_dropout_hidden --dropout-rnn): dropout probability of states,
-        annotations and contexts where a layer reads them (Marian's dropout-rnn)""")
+        annotations and contexts where a layer reads them; with --compat marian, of all inputs of
+        recurrent cells and the attention, also embeddings, and of no others""")
     dropout_source: float = DROPOUT.probability(0.0)("""
         --dropout-source P (--rnn_dropout_source --dropout-src): dropout probability of whole source
         words""")

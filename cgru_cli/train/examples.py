@@ -72,7 +72,9 @@ class EpochExamples:
     ):
         self.corpus, self.structure, self.seed = corpus, structure, options.seed
         self.grid, self.devices, self.sentences = grid, devices, options.mini_batch
-        self.dropout = Rates(*(getattr(options, f"dropout_{name}") for name in Rates._fields))
+        self.dropout = Rates(*(getattr(options, f"dropout_{name}") for name in Rates._fields[:-1]))
+        if options.compat == "marian":
+            self.dropout = self.dropout._replace(hidden=0.0, cells=options.dropout_hidden)
         self.fits = what_fits(options, structure, devices)
         self.batches = functools.partial(
             Batches,

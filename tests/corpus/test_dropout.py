@@ -55,6 +55,14 @@ def test_rates_of_the_shallow_model(rate):
         check(found[name], rate / 2)
 
 
+def test_marian_drops_inputs_of_cells_and_attention_alone():
+    found = drawn(tiny(state=8), Rates(cells=0.3))
+    outside = {"ff_state_W", "ff_logit_prev_W", "ff_logit_lstm_W", "ff_logit_ctx_W"}
+    assert found.keys() == {*EMBEDDING, *HIDDEN} - outside
+    for mask in found.values():
+        check(mask, 0.3)
+
+
 def test_no_mask_without_a_rate():
     structure = tiny()
     assert drawn(structure, Rates()) == {}

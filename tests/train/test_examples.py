@@ -63,6 +63,14 @@ def same(one, other):
         np.testing.assert_array_equal(mask, other.masks[name])
 
 
+@pytest.mark.parametrize("compat", ["marian", None])
+def test_the_dropout_of_marian(corpus, compat):
+    """--dropout-rnn also drops embeddings that cells read, but no inputs of the readout."""
+    example = next(made(corpus, compat=compat, dropout_hidden=0.2).epoch(0, 0))
+    assert ("decoder/level1/cell1/W" in example.masks) == (compat == "marian")
+    assert ("decoder/readout/lstm/W" in example.masks) == (compat is None)
+
+
 def test_an_epoch_has_every_pair_once(corpus):
     data = made(corpus)
     epochs = [firsts(data.epoch(number, 0)) for number in range(2)]
