@@ -379,6 +379,18 @@ def test_validation_does_not_change_the_course(data, tmp_path):
     assert (tmp_path / "a" / "m.npz").read_bytes() == (tmp_path / "b" / "m.npz").read_bytes()
 
 
+@pytest.mark.parametrize("compat", ["nematus", "nematus-tf"])
+def test_the_model_of_nematus_is_the_best(data, model, compat):
+    """The rate is so high that validation becomes worse."""
+    options = f"--compat {compat} --batch_size 16 --validFreq 1 --finish_after 3 --overwrite"
+    sizes = "--dim_word 4 --dim 4 --optimizer sgd --lrate 30 --clip_c 100"
+    dev = ["--valid_datasets", data / "dev.src", data / "dev.trg"]
+    trained(data, "--model", model, *options.split(), *sizes.split(), *dev)
+    assert not records(model, "valid")[-1]["new_best"]
+    saved, best = (arrays(Path(f"{model}{end}")) for end in ("", ".best-cross-entropy.npz"))
+    assert all(np.array_equal(saved[name], best[name]) for name in saved)
+
+
 def test_compiling_is_shown(data, model):
     small = ["-t", data / "dev.src", data / "dev.trg", "--after", "1u", *NO_VALIDATION]
     result = trained(data, "-m", model, *PLAIN, *small, "--jit", "on")

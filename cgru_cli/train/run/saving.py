@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...errors import CgruError
-from ...formats import write_model
+from ...formats import read_model, write_model
 from ...formats.capabilities import cannot_hold
 from ...parameters.parameter import MARIAN
 from . import marian
@@ -18,6 +18,8 @@ from .patience import Patience
 from .state import Course, SavedRun
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ...optimization.step import Share, TrainingStep
     from ..setup import Setup
 
@@ -106,7 +108,7 @@ class Saving:
         """Write the files that follow the state in a save."""
         if not self._writes:
             return
-        self.write(self.folder.model)
+        self.write(self.folder.model, self._best(patience))
         if self._marian_files:
             options = self._setup.plan.options
             if self._to != "npz":
@@ -121,14 +123,22 @@ class Saving:
         if keep:
             self.folder.thin(keep, course.progress.updates)
 
-    def write(self, path: Path) -> None:
-        """Write the current model and all files that it needs."""
+    def _best(self, patience: Patience) -> Mapping[str, np.ndarray] | None:
+        """The arrays of the best model, if there is one, which Nematus and DL4MT save as MODEL."""
+        record = next(iter(patience.records.values()), None)
+        if self._setup.plan.options.compat in (None, "marian") or not record or record.best is None:
+            return None
+        path = self.folder.best(record.metric)
+        return read_model.read(path).arrays if path.exists() else None
+
+    def write(self, path: Path, arrays: Mapping[str, np.ndarray] | None = None) -> None:
+        """Write a model, by default with the current arrays, and all files that it needs."""
         if not self._writes:
             return
         if self._says and path != self.folder.dev:
             self._log.line(f"Saving model weights and runtime parameters to {path}")
         model = dataclasses.replace(
-            self._setup.model, path=self.folder.state, arrays=self._step.weights()
+            self._setup.model, path=self.folder.state, arrays=dict(arrays or self._step.weights())
         )
         write_model.write(
             model,

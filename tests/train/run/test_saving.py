@@ -157,7 +157,7 @@ def test_a_kill_after_the_state_is_repaired(folder, saving, monkeypatch):
 def test_the_state_is_written_before_the_model(folder, saving, monkeypatch):
     kept = saving(Step(5))
 
-    def broken(path):
+    def broken(path, arrays=None):
         raise CgruError("full")
 
     monkeypatch.setattr(kept, "write", broken)
