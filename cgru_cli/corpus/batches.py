@@ -27,7 +27,9 @@ class Batches:
     maxi-batches of `maxi_batch * sentences` pairs, as in Marian and Nematus. Each maxi-batch is
     sorted by target then source length ("trg"), source then target length ("src") or not at all,
     cut into batches, and its batches are shuffled (`shuffle_batches`; None: like `shuffle`). A
-    batch has as many pairs as fit, at least one; if `fits` is None, it has `sentences` pairs.
+    batch has as many pairs as fit, at least one; if `fits` is None, it has `sentences` pairs. If
+    `words` is not 0, a batch ends with the pair by which its source words (a language model's
+    target words) exceed this number, as in Marian.
     """
 
     def __init__(
@@ -36,6 +38,7 @@ class Batches:
         sentences: int,
         fits: Fits | None = None,
         *,
+        words: int = 0,
         maxi_batch: int,
         sort: LengthSort = "trg",
         seed: int,
@@ -43,7 +46,7 @@ class Batches:
         shuffle_batches: bool | None = None,
     ):
         self._lengths = lengths
-        self._sentences, self._fits = sentences, fits
+        self._sentences, self._fits, self._words = sentences, fits, words
         self._window = maxi_batch * sentences
         # lexsort's last key is the primary key
         self._columns = {"trg": (0, 1), "src": (1, 0), "none": ()}[sort]
@@ -81,6 +84,13 @@ class Batches:
     def _cut(self, lengths: np.ndarray) -> list[int]:
         """The end of each batch among the sorted pairs."""
         count, fits = len(lengths), self._fits
+        if self._words:
+            source, target = lengths.T  # of a language model, sources have length 1
+            ends, done = [0], np.cumsum(np.where(source > 1, source, target))
+            while ends[-1] < count:
+                last = done[ends[-1] - 1] if ends[-1] else 0
+                ends.append(1 + int(np.searchsorted(done[:-1], last + self._words, "right")))
+            return ends[1:]
         if fits is None:
             return [*range(self._sentences, count, self._sentences), count]
         ends = [0]

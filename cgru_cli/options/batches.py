@@ -25,7 +25,8 @@ class BatchOptions(Options):
         0, 100_000_000, default=0, by_data="1,000 to 4,000 unless --mini-batch is given"
     )("""
         --mini-batch-words N (--token_batch_size): size of mini-batches in words (number of pairs
-        times the longest side) instead of sentence pairs; 0: in sentence pairs""")
+        times the longest side; with --compat marian, source words without padding) instead of
+        sentence pairs; 0: in sentence pairs""")
     mini_batch_fit: bool = BATCHES("""
         --mini-batch-fit: make mini-batches as large as fits into --workspace; excludes
         --mini-batch-words""")

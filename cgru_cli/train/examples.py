@@ -43,14 +43,15 @@ class Example(NamedTuple):
 def what_fits(options: TrainOptions, structure: Structure, devices: int = 1) -> Fits | None:
     """The limits of a batch shared by `devices`; None if only `--mini-batch` limits the batch.
 
-    `--mini-batch-words` limits the sentences times the longest side, as Nematus'
-    --token_batch_size does; in Marian it counts source words without padding.
+    `--mini-batch-words` limits the sentences times the longest side, with EOS except in Nematus'
+    --token_batch_size. With `--compat marian`, `Batches` does not ask.
     """
     if options.mini_batch_fit:
         budget = options.workspace * 2**20 * devices
         return lambda b, s, t: memory_of_batch(structure, b, s, t) <= budget
     if options.mini_batch_words:
-        return lambda b, s, t: b * max(s, t) <= options.mini_batch_words
+        ends = (options.compat or "").startswith("nematus")
+        return lambda b, s, t: b * (max(s, t) - ends) <= options.mini_batch_words
     return None
 
 
@@ -80,6 +81,7 @@ class EpochExamples:
             Batches,
             sentences=self.sentences,
             fits=self.fits,
+            words=options.mini_batch_words if options.compat == "marian" else 0,
             maxi_batch=options.maxi_batch,
             sort=options.maxi_batch_sort,
             seed=options.seed,

@@ -55,6 +55,17 @@ def fits(size, lengths):
     return len(lengths) == 1 or fits_together(len(lengths), *lengths.max(axis=0))
 
 
+@given(pairs_of_lengths, st.integers(1, 90), st.booleans())
+def test_batches_of_marian_end_above_a_number_of_source_words(lengths, words, reads_source):
+    lengths[:, 0] = lengths[:, 0] if reads_source else 1
+    found = epoch(lengths, (9,), words=words, maxi_batch=99, sort="none", seed=1, shuffle=False)
+    assert list(itertools.chain(*found)) == list(range(len(lengths)))
+    for number, batch in enumerate(found, 1):
+        *sums, last = np.cumsum(lengths[batch, 0 if reads_source else 1])
+        assert all(done <= words for done in sums)
+        assert last > words or number == len(found)
+
+
 @settings(max_examples=300)
 @given(pairs_of_lengths, sizes, options, st.integers(0, 3), st.integers(0, 50))
 def test_every_pair_comes_once_from_any_start(lengths, size, options, number, start):

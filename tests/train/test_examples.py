@@ -156,6 +156,11 @@ def test_batches_by_words(corpus):
     for example in made(corpus, mini_batch_words=30).epoch(0, 0):
         rows, words = example.batch.target.shape
         assert rows * max(words, example.batch.source.shape[1]) <= 30 or rows == 1
+    fits = what_fits(TrainOptions(mini_batch_words=30, compat="nematus"), small_structure())
+    assert fits(3, 11, 4) and not fits(3, 12, 4)  # 10 words and EOS
+    marian = {"compat": "marian", "maxi_batch": 99, "no_shuffle": True}
+    *batches, _ = made(corpus, mini_batch_words=30, **marian).epoch(0, 0)
+    assert min(example.batch.source_mask.sum() for example in batches) > 30
 
 
 def test_batches_by_what_fits():
