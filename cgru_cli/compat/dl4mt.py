@@ -42,8 +42,14 @@ _DEFAULTS = dict(
 
 def train() -> list[Row]:
     """The keyword arguments of `nmt.train` as rows of options."""
+    # only validations that are worse than one at least `patience` earlier count
+    twice = nematus.patience(lambda limit: 2 * limit)
     return [
-        dataclasses.replace(one, default=(_DEFAULTS[one.name],)) if one.name in _DEFAULTS else one
+        dataclasses.replace(
+            one,
+            default=(_DEFAULTS[one.name],) if one.name in _DEFAULTS else one.default,
+            meaning=twice if one.name == "patience" else one.meaning,
+        )
         for one in nematus.of_version(nematus.TRAIN, theano=True)
     ]
 

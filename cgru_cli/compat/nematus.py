@@ -8,14 +8,14 @@ Theano's from TensorFlow's.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from ..errors import UsageError
 from .fields import Fields
 from .marian import TRANSFORMER
 from .marian_train import settle_training
 from .row import Conversion, NoEffect, Option, Refused, Row, Values
-from .rows import counts_eos, no_effect, one_of, refused, row, rows, switched
+from .rows import computed, counts_eos, no_effect, one_of, refused, row, rows, switched
 
 RAML = "--objective is CE or MRT here; cgru has no reward-augmented maximum likelihood"
 OBJECTIVES = {"CE": "ce", "MRT": "mrt"}
@@ -55,6 +55,11 @@ def _unit(deep: bool = False) -> Conversion:
         return Refused(f"{name}: Nematus' LSTM differs from --cell lstm, which is Marian's")
 
     return convert
+
+
+def patience(validations: Callable[[int], int]) -> Option:
+    """Early stopping by a program that ends after another number of validations than its limit."""
+    return computed("early_stopping", lambda v: str(validations(int(v))) if v.isdecimal() else v)
 
 
 TRAIN = (
@@ -186,6 +191,8 @@ def of_version(both: Iterable[Row], *, theano: bool) -> list[Row]:
             one = _EXTERNAL
         if theano and "--maxlen" in one.flags:  # its limit includes EOS
             one = dataclasses.replace(one, meaning=counts_eos("max_length"))
+        if not theano and "--patience" in one.flags:
+            one = dataclasses.replace(one, meaning=patience(lambda limit: limit + 1))
         chosen.append(one)
     return chosen
 
@@ -224,6 +231,8 @@ def settle_training_of_tensorflow(o: Fields) -> None:
     for name in ("decay_c", "map_decay_c"):
         if weight := o.number(name):  # of half the sum of squares
             o.values[name] = repr(weight / 2)
+    if o.values.get("valid_script"):
+        o.values.setdefault("early_stopping_on", "all")  # a better score also resets the count
     _settle_both(o)
 
 

@@ -415,6 +415,23 @@ def test_nematus_on_tensorflow_penalises_half_the_squares(program, weights):
     assert (options.decay_c, options.map_decay_c) == weights
 
 
+@pytest.mark.parametrize(
+    ("program", "validations"), [("nematus", 10), ("nematus-tf", 11), ("dl4mt", 20)]
+)
+def test_the_patience_of_each_program(program, validations):
+    """DL4MT ignores a validation that is better than all those `patience` earlier."""
+    assert parsed("train", "--compat", program).early_stopping == validations
+    given = parsed("train", "--compat", program, "--patience", "10", "--early-stopping-on", "any")
+    assert (given.early_stopping, given.early_stopping_on) == (validations, "any")
+    own = parsed("train", "--compat", program, "--early-stopping", "3")
+    assert (own.early_stopping, own.early_stopping_on) == (3, "first")
+
+
+def test_a_better_score_of_the_script_resets_the_patience_of_nematus_on_tensorflow():
+    line = "--compat nematus-tf --valid_script ./score.sh --valid_datasets a b"
+    assert parsed("train", *line.split()).early_stopping_on == "all"
+
+
 @pytest.mark.parametrize("kind", ["lm", "encdec"])
 def test_earlier_sessions_of_dl4mt_have_cells_of_one_transition(kind):
     line = "--train-sets a --vocabs v" if kind == "lm" else "--datasets a b --dictionaries v w"
