@@ -219,6 +219,11 @@ def settle_training_of_theano(o: Fields) -> None:
         rms = ("0.95", "0.9", "1e-4", "1")  # rho, momentum, epsilon, centred
         o.values["optimizer_params"] = rms if name == "rmsprop" else ("0.95", "1e-6")
         o.values["learn_rate"] = "1e-4" if name == "rmsprop" else "1"
+    if o.values.get("objective") == "mrt":
+        if "mini_batch" in o.given:
+            o.note(o.origins["mini_batch"], "minimum risk training updates after every sentence")
+        o.values["mini_batch"] = "1"
+        o.values["no_restore_corpus"] = True  # the run may have begun with larger mini-batches
     _settle_both(o)
 
 

@@ -212,7 +212,7 @@ def test_defaults_of_training():
         *["--datasets", "a", "b", "--dictionaries", "c", "d", "--model", "m"],
         *["--loss_function", "MRT"],
     )  # fmt: skip
-    assert (nematus.dim_rnn, nematus.mini_batch, nematus.maxi_batch) == (1000, 80, 20)
+    assert (nematus.dim_rnn, nematus.mini_batch, nematus.maxi_batch) == (1000, 1, 20)
     assert (nematus.objective, nematus.init, nematus.model) == ("mrt", "nematus", "m.npz")
 
 
@@ -430,6 +430,13 @@ def test_the_patience_of_each_program(program, validations):
 def test_a_better_score_of_the_script_resets_the_patience_of_nematus_on_tensorflow():
     line = "--compat nematus-tf --valid_script ./score.sh --valid_datasets a b"
     assert parsed("train", *line.split()).early_stopping_on == "all"
+
+
+def test_nematus_on_theano_minimizes_the_risk_of_one_sentence_per_update():
+    line = ["--compat", "nematus", "--objective", "MRT", "--batch_size", "40"]
+    options, note = parsed_with_note("train", *line)
+    assert options.mini_batch == 1 and options.no_restore_corpus
+    assert "--batch_size (minimum risk training updates after every sentence)" in note
 
 
 @pytest.mark.parametrize("kind", ["lm", "encdec"])
