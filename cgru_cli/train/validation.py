@@ -149,16 +149,21 @@ class Validator:
             for source, target in zip(sources, all_targets, strict=True)
         ]
         max_tokens = max(1, LOGITS // self.model.structure.target_vocabulary)
-        total = 0.0
-        for rows in batches(lengths, self.options.valid_mini_batch, max_tokens):
+        counted, compat = list(range(len(lengths))), self.options.compat or ""
+        if compat.startswith("nematus"):  # --maxlen also limits these pairs; Theano's counts EOS
+            longest = self.options.max_length + 1 + (compat == "nematus")
+            counted = [row for row in counted if lengths[row] <= longest] or counted
+        sizes, total = [lengths[row] for row in counted], 0.0
+        for batch in batches(sizes, self.options.valid_mini_batch, max_tokens):
             check()
+            rows = [counted[i] for i in batch]
             targets, mask = pad_ids([[(i,) for i in all_targets[row]] for row in rows])
             costs = self._costs(*self._padded_sources(rows), targets[..., 0], mask)
             total += float(np.sum(costs.numpy(), dtype=np.float64))
         ends = self.model.structure.type.writes_text
-        mean = total / sum(len(words) + ends for words in all_targets)
+        mean = total / sum(len(all_targets[row]) + ends for row in counted)
         return {
-            "cross-entropy": total / len(all_targets),
+            "cross-entropy": total / len(counted),
             "ce-mean-words": mean,
             "perplexity": math.exp(mean) if mean < 700 else mean * math.inf,
         }

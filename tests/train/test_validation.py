@@ -114,6 +114,17 @@ def test_costs_and_scores_of_a_reference_case(shared):
     assert values["chrf"] == sacrebleu.corpus_chrf(hypotheses, [references]).score
 
 
+@pytest.mark.parametrize(("compat", "longest"), [("nematus", 3), ("nematus-tf", 4), (None, 4)])
+def test_nematus_validates_on_the_pairs_within_its_maxlen(tmp_path, compat, longest):
+    """The last pair has 5 words; --maxlen 4 of Nematus on Theano counts EOS in training alone."""
+    metrics = ("cross-entropy", "ce-mean-words")
+    made = validator(files(tmp_path), metrics=metrics, compat=compat, max_length=longest)
+    values = made.run(arrays_of(), 1, 1, not_interrupted)
+    kept = files(tmp_path, "a b c@@ d\n\nzzz e\n", "A B\nC@@ D\n\n") if compat else files(tmp_path)
+    expected = validator(kept, metrics=metrics).run(arrays_of(), 1, 1, not_interrupted)
+    assert values == pytest.approx(expected, rel=1e-6)
+
+
 def test_costs_do_not_depend_on_batches_and_are_traced_once(tmp_path):
     settings = {"metrics": ("cross-entropy", "ce-mean-words")}
     arrays = arrays_of()
