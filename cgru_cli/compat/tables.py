@@ -85,7 +85,8 @@ def table(program: str, command: str) -> Table | None:
             return made(of_version(nematus.TRAIN), settle, nematus.DEFAULTS)
         case "nematus-tf", "train":
             settle = nematus.settle_training_of_tensorflow
-            return made(of_version(nematus.TRAIN), settle, nematus.DEFAULTS)
+            defaults = nematus.DEFAULTS | {"init": "nematus-tf"}
+            return made(of_version(nematus.TRAIN), settle, defaults)
         case "nematus", "translate":
             rows = of_version(nematus_decode.TRANSLATE)
             return made(rows, nematus_decode.settle_translation, uncut)

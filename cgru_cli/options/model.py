@@ -173,8 +173,11 @@ class ModelOptions(ConfiguredOptions):
         --lexical (--rnn_lexical_model --lexical_model): add a lexical model, which predicts words
         from the attended source embeddings too""")
 
-    init: str = INITIALISATION.choice("scaled", "nematus", "glorot", default="scaled")("""
-        --init: initialisation of weights: cgru's own (scaled), Nematus', or Marian's (glorot)""")
+    init: str = INITIALISATION.choice(
+        "scaled", "nematus", "nematus-tf", "glorot", default="scaled"
+    )("""
+        --init: initialisation of weights: cgru's own (scaled), that of Nematus on Theano and DL4MT,
+        of Nematus on TensorFlow, or of Marian (glorot)""")
     lstm_forget_bias: float = INITIALISATION.number(-1000, 1000, default=1.0)("""
         --lstm-forget-bias X: initial bias of an LSTM's forget gate""")
     pretrained_model: str | None = INITIALISATION("""

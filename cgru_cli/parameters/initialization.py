@@ -13,7 +13,10 @@ def initial_arrays(
     """Draw every parameter, float32, by name; the seed determines the numbers.
 
     - nematus: orthogonal recurrent matrices, one per gate, and orthogonal input matrices if the
-      input is as wide as the state; N(0, 0.01) elsewhere, as in DL4MT and Nematus;
+      input is as wide as the state, or if it is a context and so as wide as the two gates;
+      N(0, 0.01) elsewhere, as in DL4MT and Nematus on Theano;
+    - nematus-tf: orthogonal square matrices, one per gate, also in the readout; N(0, 0.01)
+      elsewhere, as in Nematus on TensorFlow;
     - glorot: as in Marian, uniform within sqrt(6 / (rows + columns)) (Glorot and Bengio 2010), and
       within sqrt(3 / E) for embeddings and the output layer, whose vectors have E numbers;
     - scaled: orthogonal recurrent matrices, embeddings N(0, 1 / sqrt(width)), Glorot's elsewhere;
@@ -50,7 +53,7 @@ def _initial(
     if _is_orthogonal(row, size, scheme):
         blocks = [_orthogonal(size[0], rng) for _ in range(size[1] // size[0])]
         return np.concatenate(blocks, axis=1)
-    if scheme == "nematus":
+    if scheme.startswith("nematus"):
         return rng.normal(0, 0.01, size)
     if scheme == "scaled" and "embedding" in row.path:
         return rng.normal(0, size[1] ** -0.5, size)
@@ -67,7 +70,9 @@ def _is_orthogonal(row: Parameter, size: tuple[int, ...], scheme: str) -> bool:
     if row.initializer == "orthogonal":
         return size[1] % size[0] == 0
     gates = {"2D": 2, "4D": 4}.get(row.shape[-1], 1)
-    return scheme == "nematus" and row.cell is not None and size[1] == gates * size[0]
+    if scheme == "nematus":
+        return row.cell is not None and size[1] in (size[0], gates * size[0])
+    return scheme == "nematus-tf" and size[1] == gates * size[0]
 
 
 def _orthogonal(width: int, rng: np.random.Generator) -> np.ndarray:

@@ -214,6 +214,7 @@ def test_defaults_of_training():
     )  # fmt: skip
     assert (nematus.dim_rnn, nematus.mini_batch, nematus.maxi_batch) == (1000, 1, 20)
     assert (nematus.objective, nematus.init, nematus.model) == ("mrt", "nematus", "m.npz")
+    assert parsed("train", "--compat", "nematus-tf").init == "nematus-tf"
 
 
 @pytest.mark.parametrize("program", ["nematus", "nematus-tf"])
