@@ -6,6 +6,7 @@ overlap. A requirement may list several phrases, such as inflections, any of whi
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -151,10 +152,15 @@ class Avoided:
 
 @dataclass(frozen=True)
 class Constraints:
-    """The phrases that one translation must and must not contain."""
+    """The phrases that one translation must and must not contain.
+
+    forced: whether the search leads hypotheses to the required phrases, at some cost to the rest of
+    the translation; otherwise a translation may lack them.
+    """
 
     required: Required
     avoided: Avoided
+    forced: bool = True
 
     @classmethod
     def of(
@@ -162,10 +168,17 @@ class Constraints:
         required: Sequence[Sequence[Phrase]],
         avoided: Avoided,
         once: Collection[int] = (),
+        *,
+        forced: bool = True,
     ) -> Constraints | None:
         """The constraints, None if there are no phrases. once: see `Required`."""
         some = required or avoided.phrases
-        return cls(Required(required, once), avoided) if some else None
+        return cls(Required(required, once), avoided, forced) if some else None
+
+    def satisfied_by(self, words: Iterable[int]) -> bool:
+        """Whether a translation has the required phrases."""
+        state = functools.reduce(self.required.after, words, self.required.start)
+        return not self.required.missing(state)
 
 
 class Asked(NamedTuple):

@@ -77,13 +77,16 @@ class Tracker:
         for row, progress in enumerate(self.progress):
             if progress and (forced[row] < 0 or self._soft):
                 required, avoided = progress.constraints.required, progress.constraints.avoided
-                missing = required.next_words(progress.state)
+                forces = progress.constraints.forced
+                missing = required.next_words(progress.state) if forces else []
                 wanted[row] += missing
                 banned[row] = avoided.words(progress.last) + required.spent(progress.state)
                 if missing:
                     banned[row].append(EOS_ID)
                 if forced[row] in banned[row]:
                     forced[row] = -1
+        if not any(wanted) and not any(banned):
+            return None
         words = np.full((len(wanted), max(map(len, wanted))), -1, np.int32)
         for row, some in enumerate(wanted):
             words[row, : len(some)] = some
@@ -107,7 +110,7 @@ class Tracker:
         left: np.ndarray,
         chosen: tuple[np.ndarray, np.ndarray],
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Choose extensions like `best_extensions`, by bank for sentences with required phrases.
+        """Choose extensions like `best_extensions`, by bank for sentences with forced phrases.
 
         sentences: (R,), by row; totals, words: (R,N), of their extensions, -inf where banned;
         capacity, left: (B,), the numbers of hypotheses and of words (including EOS) that a sentence
@@ -117,7 +120,7 @@ class Tracker:
         for row, (sentence, progress) in enumerate(
             zip(sentences.tolist(), self.progress, strict=True)
         ):
-            if progress and progress.constraints.required.phrases:
+            if progress and progress.constraints.forced and progress.constraints.required.phrases:
                 again.setdefault(sentence, []).append((row, progress))
         if not again:
             return chosen

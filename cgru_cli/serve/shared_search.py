@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ..errors import CgruError
@@ -75,9 +75,13 @@ class SharedSearch:
         self.work += FIXED_WORK + rows * work_of_row(_longest(self.live.values()))
         for number, hypotheses in self._search.step():
             begun = self.live.pop(number)
+            accepted = begun.request.accepted(hypotheses)
+            if accepted is None:
+                self._admit([begun._replace(request=begun.request.forced())])
+                continue
             results = self._line_search.results
             settings = self._kind.settings
-            translation = results.translation(begun.job.number, begun.request, hypotheses, settings)
+            translation = results.translation(begun.job.number, begun.request, accepted, settings)
             self._metrics.translated(self._model.name, begun.length - 1, translation)
             begun.job.done(translation)
         return True
@@ -108,6 +112,11 @@ class SharedSearch:
         if not lines:
             return False
         lines.sort(key=lambda begun: begun.length)  # to skip padding
+        self._admit(lines)
+        return True
+
+    def _admit(self, lines: Sequence[_Begun]) -> None:
+        """Add lines to the search."""
         for begun in lines:
             self.live[self._begun] = begun
             self._begun += 1
@@ -119,7 +128,6 @@ class SharedSearch:
             if one.line.next_only:
                 limits[i] = len(one.request.prefix) + 1
         self._search.admit(batch._replace(limits=limits))
-        return True
 
     def _room(self) -> int:
         """The number of lines that may join now.

@@ -118,6 +118,18 @@ class LineSearch:
         settings = self.plan.settings
         if not n_best and self.plan.channel is None:
             settings = self.plan.ending_early(settings)
+        again: list[tuple[int, Request]] = []
+        yield from self.results.translations(self._accepted(searched, settings, again))
+        if again:
+            yield from self.results.translations(self._accepted(again, settings, []))
+
+    def _accepted(
+        self,
+        searched: Sequence[tuple[int, Request]],
+        settings: SearchSettings,
+        again: list[tuple[int, Request]],
+    ) -> Iterator[tuple[int, Request, Sequence[SearchResult]]]:
+        """The results of lines that satisfy their constraints; `again` receives the other lines."""
         begun: list[tuple[int, Request]] = []
 
         def beginning() -> Iterator[SearchBatch]:
@@ -126,8 +138,13 @@ class LineSearch:
                 begun.extend(lines)
                 yield self.begin(lines)
 
-        ended = self._search(beginning(), begun, settings)
-        yield from self.results.translations((*begun[place], found) for place, found in ended)
+        for place, found in self._search(beginning(), begun, settings):
+            number, request = begun[place]
+            results = request.accepted(found)
+            if results is None:
+                again.append((number, request.forced()))
+            else:
+                yield number, request, results
 
     def _batches(self, lengths: Sequence[int]) -> list[list[int]]:
         """Choose the lines to search together; lengths: words of each line."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
@@ -18,6 +19,7 @@ from .plan import SearchPlan
 
 if TYPE_CHECKING:
     from ..search.constraints import Avoided, Constraints
+    from ..search.hypotheses import SearchResult
 
 
 class Request(NamedTuple):
@@ -31,6 +33,22 @@ class Request(NamedTuple):
     copied: Sequence[str] = ()  # the spans of the source that placeholders stand for
     markup: Markup | None = None  # the marks of the source
     words_before: Mapping[int, int] = MappingProxyType({})  # source words before each mark
+
+    def accepted(self, results: Sequence[SearchResult]) -> Sequence[SearchResult] | None:
+        """The results with all required phrases; None if the best one lacks a phrase.
+
+        Most translations have copied spans in the right places by themselves, so phrases are forced
+        only in the second search of a line.
+        """
+        if self.constraints is None or self.constraints.forced:
+            return results
+        kept = [one for one in results if self.constraints.satisfied_by(one.words.tolist())]
+        return kept if kept and kept[0] is results[0] else None
+
+    def forced(self) -> Request:
+        """The request for the second search."""
+        assert self.constraints  # noqa: S101 - for types: they were not satisfied
+        return self._replace(constraints=dataclasses.replace(self.constraints, forced=True))
 
 
 class RequestReader:
@@ -177,18 +195,21 @@ class RequestReader:
         if self._plan.settings.sampling:
             return None  # samples are drawn as the model learned to write them
         once, absent = self._placeholders[:copied], self._placeholders[copied:]
-        copies: list[tuple[int, ...]] = [(word,) for word in once]
+        copies: list[list[tuple[int, ...]]] = [[(word,)] for word in once]
         for span in others:
-            within = span.start > 0 and fields.source[span.start - 1] != " "
-            if ids := self._phrases.ids(span.text, number, within=within):
-                copies.append(ids)
+            # within a word, such as in brackets, also with the word's beginning
+            begin = fields.source.rfind(" ", 0, span.start) + 1
+            texts = [(span.text, begin < span.start), (fields.source[begin : span.end], False)]
+            ids = [self._phrases.ids(text, number, within=within) for text, within in texts]
+            if kept := [one for one in dict.fromkeys(ids) if one]:
+                copies.append(kept)
             else:
                 warn(f"line {number + 1}: the vocabulary lacks a part of {span.text!r}")
         must_not = [*self._phrases.avoided(fields.avoided, number), *((one,) for one in absent)]
-        avoided = self._avoiding(tuple(must_not), tuple(copies))
+        avoided = self._avoiding(tuple(must_not), tuple(one for some in copies for one in some))
         must = self._phrases.required(fields.required, number)
-        must = [*consistent(must, avoided, number), *([one] for one in copies)]
-        return Constraints.of(must, avoided, once)
+        must = [*consistent(must, avoided, number), *copies]
+        return Constraints.of(must, avoided, once, forced=False)
 
     def _avoiding_also(
         self, more: tuple[tuple[int, ...], ...], copies: tuple[tuple[int, ...], ...]

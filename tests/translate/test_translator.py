@@ -166,3 +166,16 @@ def test_char_level_makes_each_character_a_word(path):
         else:
             with pytest.raises(UsageError, match=message):
                 SearchPlan(options, [loaded])
+
+
+def test_phrases_are_forced_only_where_a_translation_lacks_them(translator):
+    """A translation that has its phrases anyway stays as it is; forced, they come early."""
+    given = {"beam_size": 2, "translation_maxlen": 8}
+    lines = ["a b c", "f f a d", "c"]
+    plain = translator.translate(lines, **given)
+    had = [[" ".join(one.tokens[-2:])] for one in plain]
+    again = translator.translate(lines, constraints=had, **given)
+    assert [(one.text, one.total) for one in again] == [(one.text, one.total) for one in plain]
+    lacked = [next(word for word in "ABCDF" if word not in one.tokens) for one in plain]
+    forced = translator.translate(lines, constraints=[[word] for word in lacked], **given)
+    assert all(word in one.tokens for word, one in zip(lacked, forced, strict=True))
