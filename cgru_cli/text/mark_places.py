@@ -28,12 +28,14 @@ _GLUED, _SPACED = re.compile("[ \1]*\0[ \0\1]*"), re.compile(" *\1[ \1]*")
 _GLUED_CODE = re.compile(f"(?<=`){_GLUED.pattern}(?=`)")
 _ESCAPES = re.compile(r"(?<!\\)(?:\\\\)*\\\Z")  # a backslash that would escape the next character
 _TAGS = re.compile(r"&(?=#?\w+;)|<(?=[A-Za-z/!?])")  # would be an entity or a tag in Markdown
-_KEPT, _COPIED_CODE = r"(?P<kept>\\[!-/:-@\[-`{-~]", r"|(`+)(?!`).*?(?<!`)\2(?!`)"
+_CODE = r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"
+_TAGS_OR_CODE = re.compile(f"{_CODE}|{_TAGS.pattern}")
+_KEPT = r"(?P<kept>\\[!-/:-@\[-`{-~]"
 _LIKE_MARKS = {  # what may be a mark of Markdown, by whether code is copied
     copies_code: re.compile(
         rf"{kept})|{_TAGS.pattern}|[*`\[\]]|~~|!(?=\[|\Z)|(?<![^\W_])_|_(?![^\W_])"
     )
-    for copies_code, kept in ((False, _KEPT), (True, _KEPT + _COPIED_CODE))
+    for copies_code, kept in ((False, _KEPT), (True, f"{_KEPT}|{_CODE}"))
 }
 
 
@@ -64,7 +66,7 @@ def place_marks(
 
         def tags_escaped(text: str) -> str:
             found.update(match[0] for match in like_marks.finditer(text))
-            return _TAGS.sub(_reference, text)
+            return (_TAGS_OR_CODE if markup.copies_code else _TAGS).sub(_reference, text)
 
         text = marked(tags_escaped)
         if found - Counter(match[0] for match in like_marks.finditer(markup.plain)):
@@ -73,8 +75,8 @@ def place_marks(
 
 
 def _reference(match: re.Match[str]) -> str:
-    """The character reference of an ampersand or a less-than sign."""
-    return html.escape(match[0], quote=False)
+    """The character reference of an ampersand or a less-than sign; copied code as it is."""
+    return match[0] if match[0][0] == "`" else html.escape(match[0], quote=False)
 
 
 def _literal(match: re.Match[str]) -> str:
