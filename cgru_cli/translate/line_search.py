@@ -118,10 +118,10 @@ class LineSearch:
         settings = self.plan.settings
         if not n_best and self.plan.channel is None:
             settings = self.plan.ending_early(settings)
-        again: list[tuple[int, Request]] = []
-        yield from self.results.translations(self._accepted(searched, settings, again))
-        if again:
-            yield from self.results.translations(self._accepted(again, settings, []))
+        while searched:
+            again: list[tuple[int, Request]] = []
+            yield from self.results.translations(self._accepted(searched, settings, again))
+            searched = again  # with their phrases forced, so at most once
 
     def _accepted(
         self,
