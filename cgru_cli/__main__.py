@@ -1,5 +1,6 @@
 """The entry point of `cgru` and of `python -m cgru_cli`."""
 
+import atexit
 import os
 import signal
 
@@ -16,9 +17,17 @@ def main() -> None:
     # OpenBLAS's threads wait for each other by spinning. On two cores that other programs used too,
     # the QR decomposition of 1024 x 1024 new weights took 15 s with two threads, 0.5 s with one.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from .system.signals import Stopped, exit_at_once
+
+    stopped: list[int] = []
+    atexit.register(lambda: stopped and exit_at_once(stopped[0]))  # runs last, as it is the first
     from .cli import main as run
 
-    run()
+    try:
+        run()
+    except Stopped as error:
+        stopped.append(128 + error.signum)
+        raise
 
 
 if __name__ == "__main__":

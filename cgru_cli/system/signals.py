@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from types import FrameType
-from typing import Self, TypeVar
+from typing import NoReturn, Self, TypeVar
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # of Ctrl-C, `kill`, a closed terminal
 
@@ -42,6 +42,17 @@ def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[No
             signal.signal(signum, signal.SIG_DFL if old is None else old)
 
 
+def exit_at_once(code: int) -> NoReturn:
+    """End the process after flushing its output, without Python's own clean-up.
+
+    That clean-up frees what threads of libraries may still be using after a signal.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(code)
+
+
 @contextlib.contextmanager
 def stop_cleanly() -> Iterator[None]:
     """Let the signals ENDING raise Stopped in the main thread inside the block.
@@ -59,10 +70,7 @@ def stop_cleanly() -> Iterator[None]:
         received.append(signum)
         frames = (frame.f_code.co_filename for frame, _ in traceback.walk_stack(frame))
         if any(name.startswith("<frozen importlib") for name in frames):
-            for stream in (sys.stdout, sys.stderr):
-                with contextlib.suppress(OSError, ValueError, AttributeError):
-                    stream.flush()
-            os._exit(128 + signum)
+            exit_at_once(128 + signum)
         raise Stopped(signum)
 
     with _handled_by(stop):

@@ -52,6 +52,31 @@ def test_before_the_commands_are_imported(tmp_path, signum):
 
 
 @BOTH
+def test_threads_that_still_compute_keep_their_objects(tmp_path, signum):
+    """Freeing what a library's threads use can end the process with another signal, SIGSEGV."""
+    script = """
+import atexit, sys, time
+import cgru_cli.cli
+from cgru_cli.__main__ import main
+from cgru_cli.system.signals import stop_cleanly
+
+class Used:
+    def __del__(self):
+        print("freed", file=sys.stderr)
+
+def command():
+    atexit.register(print, "cleaned", file=sys.stderr)
+    print("here", flush=True)
+    time.sleep(30)
+
+used = Used()
+cgru_cli.cli.main = stop_cleanly()(command)
+main()
+"""
+    assert stopped(tmp_path, script, signum) == (128 + signum, "cleaned\n")
+
+
+@BOTH
 def test_while_sentencepiece_trains(tmp_path, signum):
     """SentencePiece ignores signals, so it runs in another process, which ends with this one."""
     script = """

@@ -239,7 +239,7 @@ if __name__ == "__main__":
 
     _imports()
     _become(_serve(sys.argv[1]))
-    from cgru_cli.cli import main
+    from cgru_cli.__main__ import main
 
     report = faults.asked_for()
     try:
