@@ -102,9 +102,9 @@ def own(model: Model, program: str) -> dict:
     settings = model.settings
     added: dict[str, Any] = {"structure": model.structure.as_dict(), "program": program}
     decoding = {
-        name: getattr(settings, name)
+        name: value
         for name in _Decoding.__annotations__
-        if getattr(settings, name) not in (None, False)
+        if (value := getattr(settings, name)) is not None and value is not False
     }
     if decoding:
         added["decoding"] = decoding

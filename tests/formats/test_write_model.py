@@ -254,6 +254,7 @@ def test_nematus_tf_of_2018_has_biases_that_it_does_not_use(tmp_path):
 def test_decoding_and_original_bias_of_the_attention_are_kept(tmp_path):
     model = make(small_structure())
     model.settings.beam_size, model.settings.normalize = 7, 0.6
+    model.settings.word_penalty = 0.0  # a setting, unlike None
     model.settings.right_left = model.settings.source_reversed = True
     model.inert["decoder_c_tt"] = np.array([3], dtype=np.int64)
     for to in ("npz", "h5"):
@@ -262,6 +263,7 @@ def test_decoding_and_original_bias_of_the_attention_are_kept(tmp_path):
         settings = again.settings
         assert (settings.beam_size, settings.normalize, settings.right_left) == (7, 0.6, True)
         assert settings.source_reversed
+        assert settings.word_penalty == 0
         assert again.inert["decoder_c_tt"].dtype == np.int64
         assert again.inert["decoder_c_tt"].tolist() == [3]
 
