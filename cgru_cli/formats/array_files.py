@@ -24,7 +24,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"  # in a clone of the repositor
 GIT_LFS = b"version https://git-lfs"
 MOST_ARRAYS = 10_000  # in a file; the deepest models have some hundreds
 MOST_EXPANDED = 100  # array bytes per byte of the file; trained weights give at most 1.2
-ALWAYS_ALLOWED = 1 << 26  # bytes of arrays, whatever the file's size
+ALWAYS_ALLOWED = 1 << 26  # bytes of arrays that a file of any size may declare
 _DEFLATED = 1032  # maximum number of bytes that one byte of deflate can expand to
 _HEAP = b"GCOL\x01\0\0\0"  # the first bytes of a heap in an HDF5 file
 _NOT_READ = "cannot be read; is the file complete?"
@@ -34,8 +34,8 @@ _NOT_READ = "cannot be read; is the file complete?"
 class StoredArray:
     """An array of a file, whose content is read on demand.
 
-    name: in the file; shape: of the array that `read` returns; turned: whether this array is the
-    transpose of the stored array.
+    name: the name in the file; shape: the shape that `read` returns; turned: whether this array is
+    the transpose of the stored array.
     """
 
     name: str
@@ -216,7 +216,7 @@ def open_hdf5(path: Path, attribute: str) -> Iterator[tuple[dict[str, StoredArra
             return
         if item.external or item.is_virtual:
             raise CgruError(f"{path}: dataset {name} is stored in other files, which are not read")
-        if item.nbytes > 1100 * item.id.get_storage_size():  # more than deflate can
+        if item.nbytes > _DEFLATED * item.id.get_storage_size():
             raise CgruError(
                 f"{path}: dataset {name} declares {item.nbytes} bytes, which the file does not have"
             )
@@ -257,14 +257,13 @@ def start_of(path: Path) -> bytes:
     if path.is_dir():
         raise CgruError(f"{path}: is a directory; name the model file in it")
     if not os.path.lexists(path):
-        named = Path(f"{path}.npz")
-        example = EXAMPLES / path.name
-        meant = f"; {named} is there" if named.is_file() else ""
-        if example.is_file():
-            meant = f"; {example} is there"
-        elif path.parent.name == EXAMPLES.name:
-            meant = "; the example models come with the repository of cgru, not with the package"
-        raise CgruError(f"{path}: no such file{meant}")
+        for meant in (EXAMPLES / path.name, Path(f"{path}.npz")):
+            if meant.is_file():
+                raise CgruError(f"{path}: no such file; {meant} is there")
+        problem = f"{path}: no such file"
+        if path.parent.name == EXAMPLES.name:
+            problem += "; the example models come with the repository of cgru, not with the package"
+        raise CgruError(problem)
     check_no_pipe(path)
     with reading(path), open(path, "rb") as stream:
         start = stream.read(len(GIT_LFS))
@@ -272,6 +271,7 @@ def start_of(path: Path) -> bytes:
     if size == 0:
         raise CgruError(f"{path}: is empty")
     if start == GIT_LFS:
-        advice = "fetch it with `git lfs pull`"
-        raise CgruError(f"{path}: is a Git LFS pointer, not the model; {advice}")
+        raise CgruError(
+            f"{path}: is a Git LFS pointer, not the model; fetch it with `git lfs pull`"
+        )
     return start

@@ -65,6 +65,10 @@ def test_no_model_at_all(tmp_path):
     )
     example = refused(tmp_path, tmp_path / "examples/en-de.npz", "examples/en-de.npz is there")
     assert of_the_repository not in example
+    beside = tmp_path / "examples" / "own"
+    beside.parent.mkdir()
+    beside.with_suffix(".npz").touch()
+    assert of_the_repository not in refused(tmp_path, beside, "own.npz is there")
     refused(tmp_path, tmp_path, "is a directory")
     for name, content, word in (
         ("empty.npz", b"", "is empty"),
