@@ -13,7 +13,7 @@ from ..system.versions import installed
 from ..text.vocabulary import Vocabulary
 
 _BINARY = b"mmap lm http://kheafield.com/code"
-_PLACE = re.compile(r".* threw \w+( because .*?')?\.? ")  # the place in kenlm's source, in messages
+_PLACE = re.compile(r".* threw \w+( because .*?')?\.? ")  # kenlm's source location in its messages
 _LOOKED_AT = 1 << 16  # bytes to search, because comments may precede the first section
 
 

@@ -54,7 +54,7 @@ def _features(s: Structure) -> Iterator[tuple[str, bool, tuple[str, ...]]]:
     unknown = dropout is not None and not nematus and not dl4mt
     yield "the dropout scaling of old Nematus models", nematus, (_THEANO,)
     yield "DL4MT's dropout scaling", dl4mt, ("dl4mt",)
-    yield "a dropout scaling of its own", unknown, ()
+    yield "an unusual dropout scaling", unknown, ()
 
     source, target = sum(s.source_embeddings), s.target_embedding
     reads = s.type.reads_source
@@ -91,7 +91,7 @@ def _features(s: Structure) -> Iterator[tuple[str, bool, tuple[str, ...]]]:
     yield "a bi-unidirectional encoder", levels and kind is Encoder.BI_UNIDIRECTIONAL, (_S2S,)
     yield "an encoder of one direction", reads and directions == 1, ("dl4mt",)
     yield "an encoder that reads from the end", kind is Encoder.REVERSED, ()
-    yield "an encoder of both directions below an encdec decoder", two_ways, ()
+    yield "a bidirectional encoder in an encdec model", two_ways, ()
 
     yield "type lm", s.type is Type.LM, ("dl4mt", _S2S)
     yield "type encdec", s.type is Type.ENCDEC, ("dl4mt",)

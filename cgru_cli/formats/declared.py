@@ -27,7 +27,7 @@ def check_declared(models: Sequence[Model], declared: Sequence[str]) -> None:
                 fits, real = _vocabularies(model, value)
             elif name in facts:
                 known = facts[name]
-                fits, real = value in known or value.lower() in known, known[0]
+                fits, real = value.lower() in known, known[0]
             else:
                 names = ", ".join((*facts, "dim-vocabs"))
                 raise UsageError(f"--model-is {one}: known are {names}")

@@ -65,7 +65,6 @@ _UNCOMPUTABLE = {
 
 def _uncomputable(names: set[str]) -> str:
     """The kind of model with these names if cgru cannot run it, otherwise ""."""
-
     for pattern, kind in _UNCOMPUTABLE.items():
         if any(re.search(pattern, name) for name in names):
             return kind

@@ -189,7 +189,7 @@ class LoadedModel:
 
         S includes EOS, which ends and pads lines; F is the number of factors, 0 for a language
         model. For a model that reads from the end, the last word comes first and EOS last. numbers:
-        of the lines (from 0), for messages.
+        the line numbers (from 0), for messages.
         """
         numbers = range(len(sources)) if numbers is None else numbers
         rows = [self.ids(words, number) for words, number in zip(sources, numbers, strict=True)]
@@ -200,7 +200,7 @@ class LoadedModel:
     def in_source_order(self, attention: np.ndarray, words: int) -> np.ndarray:
         """Reorder attention (T,S) from the positions of `source_batch` to positions in the line.
 
-        words: of the line, without EOS; EOS and padding remain after the words.
+        words: the number of words in the line, without EOS. EOS and padding stay after the words.
         """
         if not self.source_reversed:
             return attention
@@ -247,7 +247,7 @@ ModelSource = str | os.PathLike[str] | LoadedModel
 def loaded_models(
     models: ModelSource | Sequence[ModelSource], vocabularies: Sequence[str], runtime: str
 ) -> list[LoadedModel]:
-    """Models from files, and copies of models in memory, whose arrays may be released."""
+    """Load each path, and copy each loaded model, so that the results' arrays may be released."""
     kinds = str | os.PathLike | LoadedModel
     given: Any = [models] if isinstance(models, kinds) else models
     if not isinstance(given, list | tuple) or not all(isinstance(one, kinds) for one in given):
@@ -265,7 +265,7 @@ def loaded_models(
 
 
 def check_ensemble(models: Sequence[LoadedModel]) -> None:
-    """Raises CgruError if target vocabularies, or directions of reading and writing, differ."""
+    """Raise CgruError if target vocabularies, or directions of reading and writing, differ."""
     rerank = (
         "so they cannot form an ensemble; one can rerank the other's n-best list "
         "(cgru score --n-best)"
@@ -303,8 +303,8 @@ def preprocessing_of(
 ) -> Preprocessing | None:
     """The preprocessing of raw text for these models, from the first MODEL.preprocess.json.
 
-    asked: options that do a part of the preprocessing, and whether each is given. Raises CgruError
-    if a file is damaged or two files differ, UsageError if such an option is given.
+    asked: options that replace a part of the preprocessing, and whether each is given. Raises
+    CgruError if a file is damaged or two files differ, UsageError if such an option is given.
     """
     paths = [loaded.model.preprocessing for loaded in models]
     paths = [path for path in paths if isinstance(path, StoredFile) or os.path.exists(path)]
@@ -326,7 +326,7 @@ def preprocessing_of(
 
 
 def check_attention(models: Sequence[LoadedModel], wanted: bool) -> None:
-    """Raises CgruError if attention is wanted but none of the models has it."""
+    """Raise CgruError if attention is wanted but none of the models has it."""
     structures = [loaded.model.structure for loaded in models]
     if wanted and not any(structure.attends for structure in structures):
         kind = structures[0].type.value

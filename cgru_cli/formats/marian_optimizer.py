@@ -1,4 +1,4 @@
-"""The optimizer's state in Marian's training runs, `MODEL.npz.optimizer.npz`.
+"""The optimiser's state in Marian's training runs, `MODEL.npz.optimizer.npz`.
 
 Marian keeps all parameters in one vector, ordered by their names in `s2s` models; zeros pad each
 array to a multiple of 256 bytes. The sums over gradients have the same layout
@@ -22,16 +22,18 @@ from .dialects import convention
 from .model import Model
 from .write_model import arrays_as
 
-_MULTIPLE = 256 // 4  # numbers
+_MULTIPLE = 256 // 4  # float32 numbers in 256 bytes
 _DENOMINATORS = "adam_denoms"  # 1 - beta ** updates, for both betas of Adam
 _LARGEST = 1 - 1e-12  # maximum denominator for which a logarithm is usable
 
 
 @dataclass(frozen=True)
 class MarianOptimizer:
-    """weights: before smoothing; sums: by Marian's name (adam_mt, adam_vt, adagrad_gt, and
-    exp_smoothing for smoothed weights) and name of the parameter; updates: their number since the
-    optimizer was new, None if it does not count updates.
+    """The state of a training run.
+
+    weights: before smoothing; sums: by Marian's name (adam_mt, adam_vt, adagrad_gt, and
+    exp_smoothing for smoothed weights) and name of the parameter; updates: the number of updates
+    since the optimiser was new, None if it does not count them.
     """
 
     weights: dict[str, np.ndarray]

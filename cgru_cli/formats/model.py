@@ -18,7 +18,7 @@ PREPROCESSING = ".preprocess.json"  # suffix of the file that says how to prepar
 
 @dataclass
 class ModelSettings:
-    """A configuration in neutral terms.
+    """A model's configuration, in the same terms for every program.
 
     structure: the fields of `Structure` that the configuration states, and two properties to
     compare with the arrays: normalized, rms.
@@ -57,7 +57,7 @@ class Model:
     conventions; container: the kind of the original file; origin: Marian's own form, to write the
     same file again (dialect, yaml and its length in bytes, names of the transposed arrays);
     runtime: the library that runs the model, "onnx" for a file whose arrays were not read;
-    precision: of its products, if the file determines it.
+    precision: the data type of matrix products, if the file determines it.
     """
 
     path: Path

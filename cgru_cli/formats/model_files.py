@@ -137,7 +137,7 @@ def _description(source: str, text: str) -> tuple[Own, ModelSettings]:
 
 
 def _run_of(path: Path) -> Path:
-    """The model of the run that saved this one: Nematus and DL4MT configure only that.
+    """The path of the run's main model: Nematus and DL4MT write a configuration only beside it.
 
     Nematus saves model.iter1000.npz or the checkpoint model.npz-1000 for model.npz, and the best
     model with other endings.
@@ -162,7 +162,7 @@ def _settings_beside(path: Path) -> ModelSettings:
         file = Path(f"{path}{suffix}")
         if file.is_file():
             content = from_marian(read_yaml(file), str(file))
-            if suffix == ".yml":  # the beam of a training's options is that of validation
+            if suffix == ".yml":  # a training's beam size is that of its validation
                 content.beam_size = content.normalize = content.word_penalty = None
             settings.update(content)
     return settings

@@ -72,9 +72,8 @@ def _located(model: Model, name: str) -> Path | StoredFile:
             f"{model.path}: no vocabulary at {tried}; name the vocabularies with -v SRC TRG"
         )
     chosen, last = present[0], present[-1]
-    own = (
-        model.container in ("h5", "onnx") or "cgru" in model.settings.values
-    )  # cgru places them beside it
+    # cgru places vocabularies beside the model
+    own = model.container in ("h5", "onnx") or "cgru" in model.settings.values
     if not own and chosen != last == Path(name) and not _same_content(chosen, last):
         warn(f"{chosen}: used, because it stands beside {model.path}; {last} differs")
     return chosen

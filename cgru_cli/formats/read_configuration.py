@@ -1,8 +1,9 @@
 """Read configurations of legacy models, of every program and version.
 
-JSON of Nematus-Theano and Nematus-TF, DL4MT's pickled options, Marian's `special:model.yml`,
-`.yml`, `.decoder.yml` and `.amun.yml`. `read_model` compares configurations with the arrays, which
-take precedence. `configuration_values` has the keys and the bounds of values.
+They are JSON of Nematus-Theano and Nematus-TF, DL4MT's pickled options, and Marian's
+`special:model.yml`, `.yml`, `.decoder.yml` and `.amun.yml`. `read_model` compares configurations
+with the arrays, which take precedence. `configuration_values` has the keys and the bounds of
+values.
 """
 
 from collections.abc import Mapping

@@ -24,7 +24,7 @@ _MAGIC = struct.pack("<Q", 0xF11A48D5013417F5)
 _HEADER = struct.Struct("<6Q")  # magic, checksum, FIRST, BEST, offsets, target words
 _QUICKSAND = struct.pack("<i", 1234567890)  # a format that only Microsoft's programs write
 _KNOWN = 0.1  # warn if the vocabularies know a smaller share of the entries
-_NOBODY = b"NULL"  # the missing side of unaligned words
+_NULL = b"NULL"  # the missing side of unaligned words
 _MULTIPLE = 8  # the size of Marian's sets of words is a multiple of this
 
 
@@ -75,8 +75,8 @@ class Shortlist:
         """Read a shortlist for these vocabularies: text or binary, gzipped or not.
 
         Each source word keeps the `best` target words with a probability above `prune`. A binary
-        file has its own numbers; first=0 skips its checksum. Raises CgruError, naming file and
-        line, for anything but a shortlist for these vocabularies.
+        file is used with the numbers that it was made with; first=0 skips its checksum. Raises
+        CgruError, naming file and line, for anything but a shortlist for these vocabularies.
         """
         data = read_bytes(path, "shortlist")
         shared = source.fingerprint == target.fingerprint
@@ -128,7 +128,7 @@ def _text(
         count += 1
         known += s in source_ids and t in target_ids
         turned += t in source_ids and s in target_ids
-        if _NOBODY in (s, t):
+        if _NULL in (s, t):
             continue
         pair = source_ids.get(s, source.unk_id), target_ids.get(t, target.unk_id)
         entries[pair] = probability
@@ -178,7 +178,7 @@ def _best(
 def _binary(
     data: bytes, path: str, source_size: int, target_size: int, check: bool
 ) -> tuple[int, np.ndarray, np.ndarray]:
-    """First words, offsets, target words of a binary shortlist."""
+    """The fields `first`, `offsets` and `targets` of a binary shortlist."""
     if len(data) < _HEADER.size:
         raise CgruError(f"{path}: a binary shortlist that ends in its header; copy it again")
     _, checksum, first, _, offsets_size, targets_size = _HEADER.unpack_from(data)

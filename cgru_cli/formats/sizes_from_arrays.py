@@ -18,10 +18,10 @@ class NamedArray(NamedTuple):
 
 
 class Sizes:
-    """The numbers that the letters of shapes stand for.
+    """The sizes that the letters of shapes stand for.
 
-    Every array votes for the letters of its shape. An array that was cut or transposed by mistake
-    is outvoted, so that a message can name it and its correct shape.
+    Every array votes for the sizes of the letters in its shape. An array that was cut or transposed
+    by mistake is outvoted, so that a message can name it and its correct shape.
     """
 
     def __init__(self, path: Path, arrays: Mapping[str, NamedArray], named: Structure):
@@ -46,20 +46,20 @@ class Sizes:
                     votes = self._votes.setdefault(base, {})
                     votes.setdefault(size // times, []).append((name, axis))
 
-    def tells(self, letter: str) -> bool:
-        """Whether any array has the letter."""
+    def __contains__(self, letter: str) -> bool:
+        """Whether any array's shape has the letter."""
         return letter in self._votes
 
     def of(self, letter: str, what: str) -> int:
-        """The size of a letter. Raises CgruError if no array has it, or two arrays differ."""
-        if not self.tells(letter):
+        """The size of a letter. Raises CgruError if no array has it, or the vote is a tie."""
+        if letter not in self:
             missing = f"the arrays that show the size of {what} are missing"
             raise CgruError(f"{self._path}: {missing}")
         return self.get(letter)
 
     def get(self, letter: str, default: int = 0) -> int:
         """The size of a letter. Raises CgruError if the vote is a tie."""
-        if not self.tells(letter):
+        if letter not in self:
             return default
         (one, ones), *rest = sorted(self._votes[letter].items(), key=lambda vote: -len(vote[1]))
         if rest and len(ones) == len(rest[0][1]):
@@ -83,7 +83,7 @@ class Sizes:
 
     def check_sum_of_factors(self) -> None:
         """Raise CgruError unless the factors' embeddings are as wide as the encoder's input."""
-        if self._factors < 2 or not self.tells("Es"):
+        if self._factors < 2 or "Es" not in self:
             return
         width = self.get("Es")
         more = width - sum(self.get(f"Es{factor}") for factor in range(self._factors))
@@ -104,13 +104,13 @@ class Sizes:
         if shape == target:
             return
         source = next(n for n, (_, row) in self._arrays.items() if row.shape[0] == "Vs0")
-        missing = {Dialect.S2S: "decoder_Wemb"}.get(dialect, "Wemb_dec")
+        missing = "decoder_Wemb" if dialect is Dialect.S2S else "Wemb_dec"
         expected = f"{self._arrays[source].stored.name} {target}"
         if shape[1] == target[1] and tied and "ff_logit_b" in self._arrays:
             expected += f", or {self._arrays['ff_logit_b'].stored.name} ({shape[0]},)"
         raise CgruError(
-            f"{self._path}: {self._shown(source)} is not of the shape of the target's embedding: "
-            f"expected {expected}, or {missing} {target}, which is missing"
+            f"{self._path}: {self._shown(source)} does not have the shape of the target's "
+            f"embedding: expected {expected}, or {missing} {target}, which is missing"
         )
 
     def _shown(self, name: str) -> str:

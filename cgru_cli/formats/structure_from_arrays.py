@@ -163,7 +163,7 @@ def structure_of(
     state, target_embedding = sizes.of("D", "the state"), sizes.of("E", "ff_logit_prev_W")
     source_rows = sizes.of("Vs0", "Wemb") if layout["type"].reads_source else 0
     # nmtpy's tied output layer has no bias to show the size
-    of_source = dialect is Dialect.NMTPY and not sizes.tells("V")
+    of_source = dialect is Dialect.NMTPY and "V" not in sizes
     target_rows = source_rows if of_source else sizes.of("V", "ff_logit_b")
     shared = layout["shared_embeddings"]
     if layout["type"] is not Type.LM:  # one embedding for both sides, if there is only one
@@ -214,11 +214,11 @@ def _bias(
     dialect: Dialect,
 ) -> Bias:
     """Theano's or Nematus-TF's convention, according to the encoder's transitions, if any."""
+    if dialect in MARIAN:
+        return Bias.THEANO
     tf = dialect in (Dialect.NEMATUS_TF, Dialect.NEMATUS_TF_01)
     default = Bias.NEMATUS_TF if tf and settings.program != "nematus" else Bias.THEANO
     declared = settings.structure.get("bias", default)
-    if dialect in MARIAN:
-        return Bias.THEANO
     if structure.encoder_transition > 1:
         if transition_biases(arrays):  # zeros in files of Nematus-TF, so that Theano's also fits
             stated = settings.structure.get("bias", Bias.THEANO)

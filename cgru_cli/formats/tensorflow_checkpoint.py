@@ -1,4 +1,4 @@
-"""Read and write Nematus-TF checkpoints (`model-1500.index`, `.data-00000-of-00001`), no graphs.
+"""Read and write Nematus-TF checkpoints, `model-1500.index` and `.data-00000-of-00001`.
 
 The index maps names to messages `BundleEntryProto`, and the empty name to a `BundleHeaderProto`
 (TensorFlow's tensor_bundle.proto). This module needs no TensorFlow, and does not trust the files.
@@ -22,7 +22,7 @@ from .protobuf import fields, varint
 
 INDEX = ".index"
 DATA = ".data-00000-of-00001"
-UPDATES = "time"  # Nematus-TF's number of training updates, a variable that its Saver requires
+UPDATES = "time"  # the number of updates, a variable that Nematus-TF's Saver requires
 LARGEST_INDEX = 16 << 20  # bytes; the index of a deep model has about 20,000
 _DAMAGED = "not a complete TensorFlow checkpoint"
 _MOST_FILES = 100
@@ -105,7 +105,7 @@ def _stored(prefix: Path, name: str, entry: _Fields, files: list[Path]) -> Store
     return StoredArray(name, shape, dtype, read)
 
 
-def write_checkpoint(prefix: Path, arrays: Mapping[str, np.ndarray], updates: int = 0) -> None:
+def write_checkpoint(prefix: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Write a checkpoint in float32 that Nematus-TF's `tf.train.Saver` restores.
 
     The index, which makes it a checkpoint, is written last. Raises CgruError if the files cannot be
@@ -115,7 +115,7 @@ def write_checkpoint(prefix: Path, arrays: Mapping[str, np.ndarray], updates: in
     messages = {b"": _number(1, 1) + _message(3, _number(1, 1))}
     place = 0
     with atomic_write(f"{prefix}{DATA}") as data:
-        for name, array in {**arrays, UPDATES: np.array(updates)}.items():
+        for name, array in {**arrays, UPDATES: np.array(0)}.items():
             numbers = np.asarray(array, "<f4")
             content = numbers.tobytes()
             shape = b"".join(_message(2, _number(1, size)) for size in numbers.shape)

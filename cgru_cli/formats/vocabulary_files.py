@@ -121,7 +121,7 @@ def as_file(vocabulary: Vocabulary, path: str | os.PathLike[str], style: Style) 
 
 
 def marian_needs_rewrite(vocabulary: Vocabulary) -> bool:
-    """Whether Marian needs a different file for this vocabulary than the original file.
+    """Whether Marian would misread the original file of this vocabulary, or not read it at all.
 
     Marian recognises JSON and YAML only by the file's name (so never gzipped). In these, id 0 is
     EOS and id 1 UNK if that id is unused or named `eos`, `UNK`; otherwise, and always in text, it

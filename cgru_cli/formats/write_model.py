@@ -6,6 +6,7 @@ that a killed conversion leaves no incomplete model.
 
 import base64
 import dataclasses
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -137,7 +138,7 @@ def write(
             array_files.write_npz(path, arrays_as(model, to))
 
 
-def output_path(path: str | Path, to: str) -> Path:
+def output_path(path: str | os.PathLike[str], to: str) -> Path:
     """The file to write; for a checkpoint, the prefix of its files.
 
     Raises UsageError if the suffix does not fit the format.
