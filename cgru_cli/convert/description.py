@@ -68,6 +68,7 @@ def _structure(structure: Structure) -> dict:
 
 
 def as_text(description: dict, arrays: bool) -> str:
+    """The description as a table, for `--info`; arrays: whether to list the arrays."""
     rows = [
         ("model", description["path"]),
         ("program", f"{description['program']} ({description['container']})"),

@@ -74,7 +74,7 @@ def run(model: str, output: str | None, options: ConvertOptions) -> None:
 
 
 def _check(output: str, to: str, options: ConvertOptions) -> None:
-    """Raises UsageError for options that the format lacks, CgruError for a folder in the way."""
+    """Raise UsageError for options that the format lacks, CgruError for a folder in the way."""
     if to == "web":
         check_folder(Path(output), force=options.force)
     else:
@@ -116,20 +116,19 @@ def write_model(
     without force; UsageError if the path does not fit the format.
     """
     to = to or _by_name(os.fspath(path))
-    target = output_path(Path(path), to)
-    plain = model.model if isinstance(model, LoadedModel) else model
+    target = output_path(path, to)
     beside: list[Vocabulary] = []
-    if isinstance(model, LoadedModel) and not vocabularies:
-        beside = [*model.sources, model.target]
-    else:
+    if isinstance(model, LoadedModel):
+        beside, model = [*model.sources, model.target], model.model
+    if vocabularies or not beside:
         try:
-            beside = model_vocabularies.find(plain, vocabularies)
+            beside = model_vocabularies.find(model, vocabularies)
         except CgruError as error:
             if vocabularies or one_file:
                 raise
             warn(f"{error}; writing the model without vocabularies")
-    graph = _graph(plain, precision) if to == "onnx" else None
-    write(plain, target, to, beside, force, graph=graph, one_file=one_file)
+    graph = _graph(model, precision) if to == "onnx" else None
+    write(model, target, to, beside, force, graph=graph, one_file=one_file)
     return target
 
 

@@ -1,7 +1,7 @@
-"""A folder that translates in a browser, for `cgru convert --to web`.
+"""Write a web site that translates in the browser, for `cgru convert --to web`.
 
-It has the server's page with its own `translator.js`, the model as ONNX, its vocabularies as JSON,
-and ONNX Runtime compiled to WebAssembly, from the npm package onnxruntime-web.
+Its folder has the server's page with its own `translator.js`, the model as ONNX, its vocabularies
+as JSON, and ONNX Runtime compiled to WebAssembly, from the npm package onnxruntime-web.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def write_site(
 
 
 def check_folder(folder: Path, *, force: bool) -> None:
-    """Raises CgruError if the folder exists and may not be overwritten."""
+    """Raise CgruError if the folder exists and may not be overwritten."""
     with writing(folder):
         if not force and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise CgruError(f"{folder}: exists; --force overwrites its files")
@@ -111,7 +111,7 @@ def _library(folder: str | None) -> dict[str, bytes]:
 
 
 def _with_policy(page: bytes) -> bytes:
-    """The page with a policy that allows no content from elsewhere."""
+    """The page with a policy that forbids content from other sites."""
     meta = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
     return page.replace(b'<meta name="viewport"', meta.encode() + b'<meta name="viewport"')
 
@@ -120,13 +120,13 @@ def _with_policy(page: bytes) -> bytes:
 
 
 def _description(loaded: LoadedModel) -> dict[str, Any]:
-    """The settings for the page to read text, search and write text."""
+    """The settings with which the page reads text, searches and writes text."""
     path, s, languages = loaded.model.path, loaded.model.structure, loaded.languages
     if not (loaded.writes_text and loaded.reads_words):
         raise CgruError(f"{path}: type {s.type}; the page translates text")
     if loaded.right_left or loaded.source_reversed:
         raise CgruError(
-            f"{path}: the page supports no models that read or write from right to left"
+            f"{path}: the page does not support models that read or write from right to left"
         )
     if len(loaded.sources) > 1:
         raise CgruError(f"{path}: source words have factors; the page reads plain text")
@@ -166,7 +166,7 @@ def _description(loaded: LoadedModel) -> dict[str, Any]:
 
 
 def _check_steps(path: str, preprocessing: Preprocessing) -> None:
-    """Raises CgruError for a preprocessing step that only `cgru translate` supports."""
+    """Raise CgruError for a preprocessing step that only `cgru translate` supports."""
     settings = preprocessing.settings
     steps = {
         "Moses' tokeniser": settings.tokenize,

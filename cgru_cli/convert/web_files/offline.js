@@ -1,6 +1,6 @@
-// Keeps the files of the site, so that it works without a connection.
+// Caches the files of the site, so that it works without a connection.
 //
-// VERSION and FILES stand above: `cgru convert` writes them. The model is kept when it is loaded.
+// `cgru convert` writes VERSION and FILES above. The model is cached when the page first loads it.
 
 const NAME = `${registration.scope} ${VERSION}`;
 

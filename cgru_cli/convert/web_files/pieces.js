@@ -1,10 +1,10 @@
 // Splits text into the words of a vocabulary, and joins them, as SentencePiece and subword-nmt do.
 
 const SPACE = "\u2581"; // SentencePiece's mark of a space
-const UNKNOWN_PENALTY = 10; // of a character without a piece, below the worst piece
+const UNKNOWN_PENALTY = 10; // subtracted from the worst score, for a character without a piece
 const [NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE] = [1, 2, 3, 4, 5, 6]; // kinds of pieces
 
-// Characters that Python's str.split() takes for spaces.
+// The characters that separate words for Python's str.split().
 const SPACES = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/;
 const REMOVED = /[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufeff]/g;
 
@@ -36,7 +36,7 @@ export class Vocabulary {
     return kept.map((id) => this.words[id] ?? this.words[this.unknown] ?? "UNK");
   }
 
-  // The line of some words.
+  // The line of text with these words.
   line(tokens) {
     return this.pieces ? this.pieces.join(tokens).replaceAll("\n", " ") : tokens.join(" ");
   }
@@ -44,7 +44,7 @@ export class Vocabulary {
 
 // --- the preparation of raw text -----------------------------------------------------------------
 
-// What `cgru prep` does to raw text, without the steps that web.py refuses.
+// The preparation of raw text by `cgru prep`, without the steps that web.py refuses.
 export class Preparation {
   constructor(stored) {
     this.form = stored.unicode === "none" ? null : stored.unicode.toUpperCase();
@@ -123,7 +123,7 @@ class SentencePiece {
   join(pieces) {
     let text = "";
     let bytes = [];
-    let begins = true; // whether spaces at the beginning may still come
+    let begins = true; // whether a leading space may still be removed
     const { prefix, collapse } = this.spaces;
     const spell = () => {
       if (bytes.length) text += utf8(bytes);
@@ -219,7 +219,7 @@ class SentencePiece {
     return pieces.reverse();
   }
 
-  // Merges the pair with the best score, the first of several, until there is none.
+  // Merges the pair with the best score (the first of equals) until no pair is a piece.
   merged(characters) {
     let symbols = [];
     for (let place = 0; place < characters.length;) {

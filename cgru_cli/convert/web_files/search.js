@@ -1,6 +1,6 @@
 // The beam search of cgru_cli/search/beam.py for one sentence, with a model in ONNX Runtime.
 //
-// The graph is that of docs/onnx.md. Sums have single precision, as there.
+// docs/onnx.md describes the graph. Sums have single precision, as in beam.py.
 
 const START = -1; // before the first word
 

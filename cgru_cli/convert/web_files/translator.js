@@ -2,7 +2,7 @@
 
 import { element } from "./element.js";
 
-const waiting = new Map(); // what reads the answers to a request, by its number
+const waiting = new Map(); // the functions that receive answers, by number of the request
 let requests = 0;
 let worker = null; // a promise
 
@@ -64,7 +64,7 @@ async function begun() {
   return made;
 }
 
-// --- what is loaded ------------------------------------------------------------------------------
+// --- loading -------------------------------------------------------------------------------------
 
 const bar = element("progress", { max: 1, value: 0, hidden: true });
 bar.setAttribute("aria-label", "Loading");
@@ -72,7 +72,7 @@ const notice = element("span");
 let missing = 0; // bytes
 let total = 0;
 
-// Says how much the first translation loads.
+// Shows how much the first translation loads.
 function announce(files) {
   missing = total = files.reduce((sum, { size }) => sum + size, 0);
   const size = (total / 1e6).toFixed(0);
@@ -88,7 +88,7 @@ function loaded(bytes) {
     : "Your text stays on this device.";
 }
 
-// Settled when offline.js keeps what this page loads, or when the browser has no such workers.
+// Resolves once offline.js caches what this page loads, or if the browser has no service workers.
 const keptOffline = (async () => {
   try {
     const { installing } = await navigator.serviceWorker.register("offline.js");

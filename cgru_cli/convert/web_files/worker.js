@@ -9,7 +9,7 @@ import { Model, search } from "./search.js";
 
 const TASKS = { translations, alternatives };
 const cancelled = new Set();
-let site = null; // a promise of the model and what belongs to it
+let site = null; // a promise of the Site
 let turn = Promise.resolve(); // requests are answered one after the other
 
 onmessage = ({ data: { number, task, request, cancel } }) => {
@@ -40,7 +40,7 @@ function messagesRead() {
   });
 }
 
-// --- the tasks, as those of /v1/translate and /v1/alternatives -----------------------------------
+// --- the tasks, like /v1/translate and /v1/alternatives ------------------------------------------
 
 async function* translations(site, request) {
   for (const [index, text] of request.texts.entries()) {
