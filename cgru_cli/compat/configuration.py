@@ -118,7 +118,7 @@ def _given(
 
 def _of_amun(values: dict[str, Any], path: str) -> dict[str, Any]:
     """amun's models and their weights, both by name."""
-    scorers, weights = values.pop("scorers"), values.pop("weights", None)
+    scorers, weights = values.pop("scorers"), values.get("weights")
     for name, one in scorers.items() if isinstance(scorers, Mapping) else ():
         given = one if isinstance(one, Mapping) else {}
         if given.get("tab") or str(given.get("type")).lower() in ("ape", "kenlm"):
@@ -130,9 +130,9 @@ def _of_amun(values: dict[str, Any], path: str) -> dict[str, Any]:
         isinstance(one, Mapping) and isinstance(one.get("path"), str) for one in scorers.values()
     ):
         raise CgruError(f"{path}: scorers is {scorers!r}, where models by name are expected")
-    values["model"] = [str(one["path"]) for one in scorers.values()]
-    if isinstance(weights, Mapping):
-        if list(weights) and set(weights) != set(scorers):
+    values["model"] = [one["path"] for one in scorers.values()]
+    if weights and isinstance(weights, Mapping):
+        if set(weights) != set(scorers):
             raise CgruError(
                 f"{path}: weights are of {', '.join(map(str, weights))}, scorers are "
                 f"{', '.join(map(str, scorers))}"

@@ -84,7 +84,9 @@ def settle_rescoring(o: Fields) -> None:
                     "DICTIONARY_LM DICTIONARY_TM SOURCE SAVETO"
                 )
     else:
-        o.note("MODEL_OPTIONS, DICTIONARY_TM", "the model has its options, and the list words")
+        o.note(
+            "MODEL_OPTIONS, DICTIONARY_TM", "the model file has the options, and the list has words"
+        )
         o.values["vocabularies"] = (vocabulary,)
         o.values["rerank"] = f"{weight - 1 if convex else -1:g} {-weight:g}"  # of costs
     for name in ("lm_weight", "model_options", "tm_vocabulary"):

@@ -275,12 +275,12 @@ def _segmentations(o: Fields) -> None:
     files = o.values.get("vocabularies", ())
     varied = any(o.numbers("sentencepiece_alphas"))
     alphas = o.take("sentencepiece_alphas")
-    if varied and any(path.endswith(".spm") for path in files):
-        raise UsageError(
-            f"--sentencepiece-alphas {' '.join(alphas)} cannot be honoured: text is encoded once, "
-            "every sentence in its best segmentation"
-        )
     if any(path.endswith(".spm") for path in files):
+        if varied:
+            raise UsageError(
+                f"--sentencepiece-alphas {' '.join(alphas)} cannot be honoured: text is encoded "
+                "once, every sentence in its best segmentation"
+            )
         return
     for name in ("all_caps_every", "english_title_case_every", "no_spm_encode"):
         if o.take(name) and name in o.given:

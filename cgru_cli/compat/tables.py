@@ -20,10 +20,10 @@ PROGRAMS = ("nematus", "nematus-tf", "marian", "amun", "dl4mt")
 class Table:
     """The options of a program's command.
 
-    settle: replaces fields that cgru lacks; defaults: fixed settings of the program's trainer, by
-    field; positional: the fields of positional arguments; abbreviations: whether long options may
-    be abbreviated, as in argparse and Boost; like_marian: whether a repeated option adds to its
-    values, and a switch may have a value.
+    settle: replaces fields that cgru lacks; defaults: values of fields that are not given, besides
+    the rows' defaults in training; positional: the fields of positional arguments; abbreviations:
+    whether long options may be abbreviated, as in argparse and Boost; like_marian: whether a
+    repeated option adds to its values, and a switch may have a value.
     """
 
     program: str
@@ -63,7 +63,7 @@ class Table:
 
 @functools.cache
 def table(program: str, command: str) -> Table | None:
-    """The options of a program's command; None if there is no such program."""
+    """The options of a program's command; None if the program has no such command."""
     uncut = {"max_length": marian_decode.UNCUT}
     of_version = functools.partial(nematus.of_version, theano=program != "nematus-tf")
     made: Any = functools.partial(Table, program)

@@ -57,6 +57,12 @@ def test_an_early_configuration_of_amun(configured, tmp_path, text, joined):
     assert options.vocabularies[0] == str(tmp_path / "v.en.json")
 
 
+@pytest.mark.parametrize(("weights", "meant"), [("{}", ()), ("[0.5]", (0.5,))])
+def test_weights_without_names(configured, weights, meant):
+    options = configured(f"scorers: {{F0: {{path: x}}}}\nweights: {weights}\n")
+    assert options.weights == meant
+
+
 @pytest.mark.parametrize("models", [["a.npz"], ["a.npz", "b.npz", "c.npz"]])
 def test_models_of_the_line_have_the_weights_of_amuns_file_in_turn(configured, models):
     text = "scorers: {F0: {path: x}, F1: {path: y}}\nweights: {F0: 0.5, F1: 2}\n"
@@ -151,6 +157,7 @@ def test_a_scorer_has_configurations_too(configured):
         ("models: [a]\nshortlist: [100, 75]\n", "names of files are expected"),
         ("max-length-factor: much\n", "max-length-factor"),
         ("scorers: 3\n", "scorers is 3"),
+        ("scorers: {F0: {path: x}}\nweights: {F1: 1}\n", "weights are of F1, scorers are F0"),
         ("scorers: {F0: {path: x}, F1: {path: y, tab: 1}}\n", "scorers: F1 cannot be honoured"),
         ("scorers: {F0: {path: x}, F1: {type: Ape}}\n", "scorers: F1 cannot be honoured"),
         ("no-such-thing: 3\n", "no such option: no-such-thing"),
