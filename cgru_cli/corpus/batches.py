@@ -28,8 +28,8 @@ class Batches:
     sorted by target then source length ("trg"), source then target length ("src") or not at all,
     cut into batches, and its batches are shuffled (`shuffle_batches`; None: like `shuffle`). A
     batch has as many pairs as fit, at least one; if `fits` is None, it has `sentences` pairs. If
-    `words` is not 0, a batch ends with the pair by which its source words (a language model's
-    target words) exceed this number, as in Marian.
+    `words` is not 0, a batch ends with the pair that brings its source words (a language model's
+    target words) above this number, as in Marian.
     """
 
     def __init__(
@@ -174,8 +174,8 @@ def make_batch(
 ) -> Batch:
     """The batch of these pairs of a corpus, with at least `rows` rows.
 
-    grid: round lengths up by `grid_length`. ends: whether EOS counts as a target word, which it
-    does not after labels.
+    grid: round lengths up by `grid_length`. ends: whether EOS counts as a target word; after labels
+    it does not.
     """
     lengths = corpus.lengths[pairs]
     longest = [int(n) for n in lengths.max(axis=0)]

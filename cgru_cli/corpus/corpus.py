@@ -128,14 +128,14 @@ def encode_corpus(
 ) -> Corpus:
     """Encode files of parallel lines (`.gz` too), or map the files of `cache` if they are the same.
 
-    Files are the same if path, size, modification time and `key` are; `key` stands for the encoders
-    and everything else that determines the ids. Encoders return ids without EOS, F for a source
-    word. Skips pairs with an empty side or a side of more than `max_length` words (excluding EOS),
-    unless `crop` cuts that side, with its alignments and weights. `sources` may be (), for only a
-    target side. `check_pair` raises CgruError for sides that do not match. Only one process at a
-    time may encode into a folder; this removes the files of interrupted processes. `spare` is a
-    folder to encode into if `cache` belongs to another process and is read-only. `variants` change
-    lines before they are encoded.
+    Files are the same if path, size, modification time and `key` are the same; `key` stands for the
+    encoders and everything else that determines the ids. Encoders return ids without EOS, F for a
+    source word. Skips pairs with an empty side or a side of more than `max_length` words (excluding
+    EOS), unless `crop` cuts that side, with its alignments and weights. `sources` may be (), for
+    only a target side. `check_pair` raises CgruError for sides that do not match. Only one process
+    at a time may encode into a folder; this removes the files of interrupted processes. `spare` is
+    a folder to encode into if `cache` belongs to another process and is read-only. `variants`
+    change lines before they are encoded.
 
     Raises CgruError for files that cannot be read, differ in their number of lines or leave no
     pair, and for a cache that cannot be written. Errors of encoders, alignments and weights name

@@ -30,7 +30,7 @@ class DataWeights:
         return dataclasses.replace(self, _first=self._first[pairs])
 
     def of_pair(self, i: int, words: int) -> np.ndarray:
-        """The weights of pair i, with T = words target words with EOS: (T,) or (1,) float32."""
+        """The weights of pair i, whose target has T = `words` words with EOS: (T,) or (1,)."""
         first = self._first[i]
         return self._values[first : first + (words if self.by_word else 1)]
 

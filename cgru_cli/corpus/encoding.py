@@ -178,13 +178,11 @@ class Encoding:
         return pair
 
     def _encoded(self, files: Files, number: int, texts: tuple, variant: tuple) -> EncodedPair:
-        *given, alignment, weight = texts
+        given, (alignment, weight) = texts[:2], texts[2:]
         source_line, target_line = variant
         source: list = [()]  # one word without ids, because pairs with an empty side are skipped
         points: list[word_alignments.Point] = []
-        weights: list[float] = []
         path: PathLike | None = files.target  # of the current line
-        same = variant == tuple(given)  # whether word weights apply
         try:
             target = self.encode_target(target_line)
             if source_line is not None:
@@ -195,15 +193,14 @@ class Encoding:
                 self.check_pair(source, target)
             if alignment is not None:
                 path = files.alignment
-                points = self._points_of(alignment, tuple(given), variant)
+                points = self._points_of(alignment, given, variant)
             path = files.weight
-            if not same and self.beside.by_word:
-                weight = None
-            if weight is None and self.beside.weighted:
-                weights = [1.0] * (len(target) + 1 if self.beside.by_word else 1)
-            elif weight is not None and self.beside.by_word:
+            by_word = self.beside.by_word
+            if weight is None or (by_word and variant != given):  # a variant has other words
+                weights = [1.0] * (len(target) + 1 if by_word else 1)
+            elif by_word:
                 weights = data_weights.parse_words(weight, len(target))
-            elif weight is not None:
+            else:
                 weights = data_weights.parse_sentence(weight)
         except CgruError as error:
             raise type(error)(f"{path}: line {number}: {error}") from error

@@ -14,8 +14,8 @@ SMALL = 15  # partitions of up to SMALL + 1 values are sorted by insertion
 def argsort(values: Sequence[int]) -> list[int]:
     """Indices that sort the values, with ties in the order of NumPy 1.x's quicksort.
 
-    It uses the median of three, and sorts the larger partition later. NumPy's fallback to heapsort
-    at great depth is missing, because lengths of lines and frequencies of words do not reach it.
+    It uses the median of three, and sorts the larger partition later. It lacks NumPy's fallback to
+    heapsort after many partitions, which lengths of lines and frequencies of words do not need.
     """
     keys, order = list(values), list(range(len(values)))
 

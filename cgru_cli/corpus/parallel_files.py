@@ -137,7 +137,7 @@ def _refuse(files: Files, readers: dict[str, LineReader], counts: dict[str, int]
     of_target = counts[os.fspath(files.target)]
     for path in counts:
         check_line_counts((path, counts[path]), (files.target, of_target))
-    raise AssertionError("the files have as many lines")
+    raise AssertionError("the files have equally many lines")
 
 
 def check_line_counts(first: tuple[PathLike, int], second: tuple[PathLike, int]) -> None:

@@ -92,7 +92,7 @@ class TeacherWords:
         return int(self._entries.shape[1])
 
     def of_pair(self, i: int, words: int) -> tuple[np.ndarray, np.ndarray]:
-        """The words of pair i, with T = words target words with EOS: (T,K) int32.
+        """The words of pair i, whose target has T = `words` words with EOS: (T,K) int32.
 
         Also returns their probabilities, normalised in each row: (T,K) float32.
         """
