@@ -41,7 +41,7 @@ class Duplicates:
             self._count += 1
 
     def first(self) -> np.ndarray:
-        """Whether each pair is the first of equal pairs: (N,) bool. Removes the files."""
+        """Whether each pair is the first of equal pairs: (N,) bool. Deletes the files."""
         first = np.zeros(self._count, bool)
         for file in self._files:
             with file:

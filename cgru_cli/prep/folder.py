@@ -111,7 +111,7 @@ class Folder:
     def begin(
         self, wanted: Mapping[str, Any], versions: Mapping[str, str], force: bool
     ) -> Literal["complete", "resumed", "new"]:
-        """Prepare to fulfil a request; returns whether it is complete, or a run is resumed.
+        """Prepare a run for a request; returns whether it is complete already, resumed or new.
 
         force: start over, whatever the folder holds. Without force, raises CgruError, naming the
         difference, if the folder holds something else.
@@ -144,7 +144,7 @@ class Folder:
         return "resumed" if resumed else "new"
 
     def _is_complete(self, manifest: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-        """Whether the folder is complete. Raises CgruError if an output file was changed."""
+        """Whether the folder fulfils the request. Raises CgruError for a changed output file."""
         if difference(manifest["request"], wanted):
             return False
         complete = True
@@ -247,7 +247,7 @@ class Folder:
         write_json(self.work / "state.json", self._state)
 
     def _made(self, name: str) -> Path:
-        """The path of a step's file: in `out`, or in the folder if a kill came at the end."""
+        """The path of a step's file: in `out`, or in the folder if a run was killed at the end."""
         waiting = self.out / name
         return waiting if waiting.exists() else self.path / name
 

@@ -39,7 +39,7 @@ from .request import Request, fixed_words, request
 from .word_counts import WordCounts
 
 ENDINGS = {"source": "src", "target": "trg"}
-_LINES = 100  # that a filter reads together
+_LINES = 100  # lines that a filter reads at once
 
 
 def run(folder: str | None, options: PrepOptions) -> None:
@@ -72,7 +72,7 @@ def run(folder: str | None, options: PrepOptions) -> None:
 
 
 def _filter(options: PrepOptions) -> None:
-    """`--apply` and `--undo`: filter standard input to standard output, line by line.
+    """Run --apply or --undo: filter standard input to standard output, line by line.
 
     Raises CgruError for a bad folder or input, OutputClosed if the output has been closed.
     """
@@ -210,12 +210,11 @@ class _Job:
             for line in lines:
                 counts.update(word for word in line.split(" ") if word)
             return learn_codes(counts, options.subword_vocabulary)
-        size, coverage = options.subword_vocabulary, options.character_coverage
         return learn_pieces(
             lines,
             kind,
-            size,
-            coverage,
+            options.subword_vocabulary,
+            options.character_coverage,
             self.place.work,
             byte_fallback=options.byte_fallback,
             placeholders=bool(options.copy),

@@ -1,4 +1,4 @@
-"""Read raw text files, plain or `.gz`, in chunks of lines; count their lines; hash them."""
+"""Read raw text files, plain or `.gz`, in chunks of lines, and hash them."""
 
 from __future__ import annotations
 
