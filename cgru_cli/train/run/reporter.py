@@ -164,7 +164,7 @@ class Reporter:
             progress,
             metric=record.metric,
             value=value,
-            new_best=not record.stalled,
+            new_best=record.best_update == progress.updates,
             best=record.best,
             stalled=record.stalled,
         )

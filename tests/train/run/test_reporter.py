@@ -184,6 +184,12 @@ def test_a_validation(report):
     assert board.calls == [(7, {"valid/bleu": 31.5})]
 
 
+def test_a_new_best_below_epsilon_is_recorded_although_it_counts_as_stalled(report):
+    lines, (record,) = report("validation", PROGRESS, 31.5, Record("bleu", 31.5, 7, 1))
+    assert lines == ["[valid] Ep. 2 : Up. 7 : bleu : 31.5 : stalled 1 times (last best: 31.5)"]
+    assert record["new_best"] and record["stalled"] == 1
+
+
 def test_a_validation_that_is_not_finite(report):
     lines, records = report("validation", PROGRESS, math.nan, Record("chrf", 50.0, 3, 2))
     assert lines == ["[valid] Ep. 2 : Up. 7 : chrf : nan : stalled 2 times (last best: 50)"]
