@@ -19,7 +19,7 @@ from ..parameters.structure import Structure
 from ..text.vocabulary import Vocabulary
 from .run.folder import Recorded, RunFolder
 
-VALID_SHARE = 0.03  # of the training time that validation may take by default
+VALID_SHARE = 0.03  # default maximum share of the training time for validation
 _SHOWN = "100u"  # a line every few minutes, even of a slow training
 _VALIDATED = 500  # lines: enough to compare models, and translated in seconds
 _BATCH = 1600  # words: about a mini-batch of 80 sentences
@@ -46,9 +46,9 @@ _SIZES = (
     _Size(inf, 512, 1024, 4000, (0.0, 0.0, 0.0)),
 )
 _LABELLING = _Size(inf, 64, 64, 0, (0.2, 0.0, 0.2))  # recipes/labels
-# Adam's learning rate for states up to each size, from labels, ladder, docs, and Marian's example
-# for WMT17. It decays as in Marian's examples, because multi30k and tatoeba gain by a lower rate in
-# later epochs.
+# Adam's learning rate for states of up to each size, from the recipes labels, ladder and docs, and
+# from Marian's example for WMT17. It decays as in Marian's examples, because multi30k and tatoeba
+# gain from a lower rate in later epochs.
 _RATES = ((512, 0.003), (inf, 0.0003))
 _LONGEST_WARMUP = 300  # updates: docs has 12.4 BLEU after 10 CPU minutes, and 8.2 with 500
 _DECAYS_FROM = "4000u"
@@ -68,8 +68,6 @@ _UNLESS = """
     valid_beam_size: beam_size
     valid_lines: valid_script valid_translation_output
 """
-
-
 _DEPENDENCIES = frozenset((_TOGETHER + _UNLESS).replace(":", " ").split())
 
 
@@ -89,9 +87,10 @@ def independent(chosen: Mapping[str, Any], stated: Collection[str]) -> dict[str,
 def completed(
     saved: Recorded | None, options: TrainOptions, stated: Collection[str], *of: Any
 ) -> tuple[Recorded, dict[str, Any]]:
-    """The values with which the run began, and those of them that are chosen only now.
+    """The values with which the run began, and those among them that this call has chosen.
 
-    of: corpus, structure and vocabularies, as for `defaults_by_data`.
+    saved: those that the run has saved, None for a new run. of: corpus, structure and vocabularies,
+    as for `defaults_by_data`.
     """
     if saved and saved.stated is not None:
         return saved, {}
@@ -103,9 +102,10 @@ def completed(
 
 
 def held(recorded: Recorded, stated: Collection[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The values with which a run began that still hold: chosen, then stated.
+    """The values from the start of a run that still apply: chosen, then stated.
 
-    stated: options that are given now. The validation text stays the same.
+    stated: options that are given now. Unless `valid_lines` is among them, it keeps its value,
+    because the validation text of a run may not change.
     """
     given = {name: v for name, v in (recorded.stated or {}).items() if name not in stated}
     chosen = independent(recorded.chosen, {*stated, *given})
@@ -218,10 +218,11 @@ def described(chosen: Mapping[str, Any], began: str, *, validates: bool) -> list
 
 
 def decided(options: TrainOptions, stated: Collection[str] | None) -> dict[str, Any]:
-    """Return the saved run's values of options that were not stated; None for each in a new run.
+    """The values of options that were not stated, as far as they are known before the text is read.
 
-    Options that would decide others if they were stated are also None in a new run, and those that
-    a trained model decides in its training, so that the configuration file leads to the same run.
+    A resumed run has its saved values. In a new run, None marks options that a configuration file
+    must leave out to lead to the same run: options whose defaults depend on the data, options that
+    those defaults depend on, and with a trained model the options that the model determines.
 
     stated: None to keep the declared defaults. Raises CgruError for a damaged state.
     """

@@ -10,7 +10,7 @@ from .setup import Setup
 
 
 def opening(setup: Setup, *, jit: bool, devices: str = "") -> list[str]:
-    """The first lines of the log; devices: their number, if there are several."""
+    """The first lines of the log; devices: the number of devices as text, "" for one."""
     options, structure = setup.plan.options, setup.model.structure
     corpus = setup.corpus.of_epoch(0)
     line = (

@@ -44,7 +44,7 @@ def what_fits(options: TrainOptions, structure: Structure, devices: int = 1) -> 
     """The limits of a batch shared by `devices`; None if only `--mini-batch` limits the batch.
 
     `--mini-batch-words` limits the sentences times the longest side, with EOS except in Nematus'
-    --token_batch_size. With `--compat marian`, `Batches` does not ask.
+    --token_batch_size. With `--compat marian`, `Batches` counts the words itself instead.
     """
     if options.mini_batch_fit:
         budget = options.workspace * 2**20 * devices
@@ -58,8 +58,8 @@ def what_fits(options: TrainOptions, structure: Structure, devices: int = 1) -> 
 class EpochExamples:
     """Batches with their dropout, in an order that depends only on seed and position.
 
-    grid: whether to pad shapes to a few sizes, for compiled code; devices: the number of rows is a
-    multiple of it.
+    grid: whether to pad shapes to a few sizes, for compiled code; devices: the number of rows of a
+    batch is a multiple of this.
     """
 
     def __init__(

@@ -35,10 +35,11 @@ def run(
     """Train with these options, from the start or from the last save.
 
     data: a folder written by `cgru prep`. on_validation: called after each validation with the
-    number of updates and the metrics. settings: the options under the names of the program whose
-    files are written, for the form "saved". stated: the options that were given; the defaults of
-    other options depend on the data, or are the declared ones if `stated` is None. Raises CgruError
-    for bad text, vocabularies, models and folders; Stopped, after saving, if a signal ends the run.
+    number of updates and the metrics. settings: called with "saved", returns the options under
+    the names of the program whose files training writes. stated: the options that were given; the
+    defaults of other options depend on the data, or are the declared ones if `stated` is None.
+    Raises CgruError for bad text, vocabularies, models and folders; Stopped, after saving, if a
+    signal ends the run.
     """
     stated = None if options.compat or options.defaults == "fixed" else stated
     with with_standard_input(options) as options:

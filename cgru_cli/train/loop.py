@@ -52,7 +52,7 @@ class Training:
     script: Sequence[str] = ()  # a command to run after every validation
     clock: Callable[[], float] = time.perf_counter
     on_validation: OnValidation = lambda updates, metrics: None  # after each validation
-    # while it runs
+    # the state of the loop
     stop_asked: bool = False  # whether any process got a signal
     last_batch: Sequence[Share] | None = None  # the last training batch
     validated: int = 0  # updates before the last validation
@@ -89,7 +89,7 @@ class Training:
                             self._validate_and_save()
                             group = next(following, [])
                             if self._finished() and (group or options.compat == "marian"):
-                                break  # without the end of the epoch, which Marian leaves out too
+                                break  # skip the end of the epoch, as Marian does
                         else:
                             self._end_epoch(batches.waited, self.clock() - started)
                 self._end()
@@ -109,7 +109,7 @@ class Training:
             self.saving.resume(self.course, self.patience, self.plan.options.keep)
             self.warms_up_again = self.plan.options.lr_warmup_at_reload
         elif not self.plan.metrics:
-            log.line("No validation, and so no early stopping")
+            log.line("No validation, so no early stopping")
         self.decays = self._decays()
 
     def _finished(self) -> bool:
@@ -297,7 +297,7 @@ class Training:
         return self.saving.save(self.course, self.patience, self.last_batch, keep, again)
 
     def _validate(self) -> None:
-        """Validate on worker 0; send its patience, or that it was stopped, to other workers."""
+        """Validate on worker 0, and tell the others its patience, or that a signal stopped it."""
         stopped, self.validated = False, self.course.progress.updates
         if self.validator is not None:
             try:

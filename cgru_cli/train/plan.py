@@ -22,7 +22,7 @@ from .run.progress import CostType, Frequency, LogicalEpoch, Progress
 from .run.state import Course
 from .validation import COSTS
 
-SCRIPTED = ("translation", "valid-script")  # metrics by --valid-script-path
+SCRIPTED = ("translation", "valid-script")  # metrics that --valid-script-path computes
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class TrainingPlan:
 
     @property
     def valid_share(self) -> float:
-        """The maximum share of the training time for validation; 0: any."""
+        """The maximum share of the training time for validation; 0: no limit."""
         return VALID_SHARE if "valid_freq" in self.chosen else 0.0
 
     def valid_is_due(self, before: Progress, course: Course) -> bool:
@@ -93,7 +93,7 @@ class TrainingPlan:
         metrics = _metrics(options, can_validate)
         if not metrics and not after and not options.dry_run:
             raise UsageError(
-                "nothing would end this training: name --after or --after-epochs, or text to "
+                "nothing would end this training: add --after or --after-epochs, or text to "
                 "validate on with --valid-sets"
             )
         if options.lr_decay and options.lr_decay_strategy == "stalled" and not metrics:
@@ -179,7 +179,7 @@ def _check_together(options: TrainOptions) -> None:
             raise UsageError("--guided-alignment and --objective mrt exclude each other")
     if options.quantize_bits == 1 and not options.quantize_log_based:
         raise UsageError(
-            "--quantize-bits 1: 0 would be the only level; take 2, or --quantize-log-based"
+            "--quantize-bits 1: 0 would be the only level; use 2, or --quantize-log-based"
         )
     limits = options.throw_on_divergence
     if len(limits) > 3 or any(limit < 1 for limit in limits[:2]):

@@ -47,7 +47,7 @@ class Setup:
     corpus: Corpus
     notes: list[str]  # lines for the log of a new run
     added: list[str]  # lines for the log about defaults that are chosen now
-    recorded: Recorded  # values with which the run began, even of options now given
+    recorded: Recorded  # values at the start of the run, including those of options given now
     settings: Mapping[str, Any] = field(default_factory=dict)  # the options in Marian's names
 
 
@@ -149,18 +149,18 @@ def prepare(
 def _recorded_copying(
     patterns: tuple[str, ...], texts: Texts, vocabularies: list[Vocabulary], path: Path, own: Path
 ) -> Texts:
-    """The texts with a `preprocess.json` of --copy, written at the path.
+    """Write a `preprocess.json` that records --copy; returns the texts with it.
 
-    own: the file that an earlier part of the run may have saved. Raises UsageError for vocabularies
-    without placeholders, and for text that cannot get them.
+    path: where to write it; own: the file that an earlier part of the run may have saved. Raises
+    UsageError for vocabularies without placeholders, and for text that cannot get them.
     """
     if not known_placeholders(*vocabularies):
         raise UsageError("--copy: the vocabularies have no placeholders; use cgru prep --copy")
     before = texts.preprocessing and Preprocessing.read(texts.preprocessing)
     settings = before.settings if before else PipelineSettings(unicode="none")
     if before and texts.preprocessing != own and (settings.copy or settings.pieces):
-        what = "has placeholders" if settings.copy else "is in sub-words"
-        raise UsageError(f"--copy: the text {what} already, by {texts.preprocessing}")
+        what = "has placeholders" if settings.copy else "is split into sub-words"
+        raise UsageError(f"--copy: the text already {what} (see {texts.preprocessing})")
     models = (before.case_models, before.subword_models) if before else ((), ())
     made = Preprocessing(dataclasses.replace(settings, copy=patterns), *models)
     write_json(path, made.as_json())

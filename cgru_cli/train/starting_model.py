@@ -89,10 +89,9 @@ def draw(model: Model, vocabularies: Sequence[Vocabulary], options: TrainOptions
         model.arrays |= interruptible(  # gigabytes of random numbers take a while
             lambda: initial_arrays(structure, options.init, options.seed, options.lstm_forget_bias)
         )
-    notes: list[str] = []
-    if options.embedding_vectors:
-        notes = word_vectors.place(model, vocabularies, options.embedding_vectors)
-    return notes
+    if not options.embedding_vectors:
+        return []
+    return word_vectors.place(model, vocabularies, options.embedding_vectors)
 
 
 def _pretrained(
@@ -113,7 +112,7 @@ def _pretrained(
     if given.structure.condition is not Condition.NONE and not options.condition:
         raise UsageError(
             f"{given.path} generates text from a {given.structure.condition}; --condition trains "
-            "it on these and text"
+            f"it on {given.structure.condition}s and text"
         )
     _check_structure(options, given, stated)
     vocabularies = model_vocabularies.find(given, options.vocabularies)

@@ -70,7 +70,7 @@ _USELESS = {
         "deep_context lexical dropout_annotation",
         "seq2seq passes on states, not annotations",
     ),
-    Type.ENCDEC: ("lexical", "encdec has no attention, by which a lexical model weights words"),
+    Type.ENCDEC: ("lexical", "encdec has no attention, which a lexical model needs"),
 }
 
 
@@ -212,7 +212,7 @@ def _check(options: TrainOptions, s: Structure) -> None:
         if ours != theirs:
             raise UsageError(
                 f"{name}: the decoder of seq2seq continues from the encoder's states, level by "
-                "level; both must be the same"
+                "level, so both must be the same"
             )
 
 

@@ -25,7 +25,7 @@ from ..text.vocabulary import Vocabulary
 from .tab_separated import columns, fields_of, fields_of_dev_set, is_copy
 
 _ONE_TEXT = "a language model has one vocabulary, and one text to validate on"
-Text = Path | TsvColumn  # lines of one side: a file, or fields of its lines
+Text = Path | TsvColumn  # the lines of one side: a file, or one field of each of its lines
 
 
 @dataclass(frozen=True)
@@ -110,8 +110,8 @@ def _vocabularies(
     elif options.condition:
         if len(named) > 2:
             raise UsageError(
-                "--condition: name the vocabularies of labels and text (-v LABELS VOCAB); for "
-                "vectors of numbers that of the text alone"
+                "--condition: name the vocabularies of labels and text (-v LABELS VOCAB), or "
+                "for vectors of numbers only that of the text (-v VOCAB)"
             )
     elif len(named) == 1:
         named *= 2
@@ -184,7 +184,7 @@ def _with_beside(texts: Texts, options: TrainOptions) -> Texts:
                 "texts"
             )
     if options.teacher and (count > 1 or options.type in LABELLING):
-        raise UsageError("--teacher belongs to one training text; join the files, then score it")
+        raise UsageError("--teacher needs a single training text; join the files, then score it")
     if not any(domains or (1,)):
         raise UsageError("--domain-weights: not all may be 0")
 

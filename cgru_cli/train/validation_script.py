@@ -1,4 +1,4 @@
-"""Scores of translations or of a model by a user's program."""
+"""Scores that a user's program gives to translations or to a model."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def command_of(script: str | None, flag: str = "--valid-script-path") -> list[st
         if os.path.isfile(words[0]) and os.access(words[0], os.X_OK):
             raise CgruError(f"{words[0]}: is not on the PATH; write {flag} ./{words[0]}")
         reason = "is not executable" if os.path.exists(words[0]) else "no such program"
-        raise CgruError(f"{words[0]}: {reason}; name another {flag}")
+        raise CgruError(f"{words[0]}: {reason} ({flag})")
     return words
 
 

@@ -41,7 +41,7 @@ def place(model: Model, vocabularies: Sequence[Vocabulary], paths: Sequence[str]
 
 
 def _fill(table: np.ndarray, vocabulary: Vocabulary, path: Path) -> int:
-    """Copy vectors into the rows of their words, (V, E); returns the number of words with one."""
+    """Copy vectors into the rows of their words, (V, E); returns the number of words found."""
     ids = {word: i for i, word in vocabulary.words.items() if i != vocabulary.eos_id}
     ids["</s>"] = vocabulary.eos_id
     width = table.shape[1]

@@ -184,7 +184,7 @@ class RunFolder:
                 raise CgruError(f"{self.state}: damaged: {name}: {error}; {ADVICE}") from None
 
         chosen = values("chosen")
-        # a run of an earlier version without a choice had fixed defaults
+        # a run of an earlier version that chose no value had fixed defaults
         lacks = chosen and "stated" not in saved[1]
         return Recorded(chosen, None if lacks else values("stated"))
 

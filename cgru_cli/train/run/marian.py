@@ -43,7 +43,7 @@ class MarianRun:
     def read(cls, folder: RunFolder, structure: Structure, options: TrainOptions) -> MarianRun:
         """Read Marian's files. Raises CgruError for damaged files, or files of another model."""
         model = read_model.read(folder.model)
-        before, now = map(_stated, (model.structure, structure))
+        before, now = map(_compared, (model.structure, structure))
         check_same(before, now, str(folder.model))
         optimizer = None
         if marian_optimizer.is_known(model) and folder.marian_optimizer.exists():
@@ -67,7 +67,7 @@ class MarianRun:
             step.optimizer.iterations.assign(step.updates if updates is None else updates)
 
 
-def _stated(s: Structure) -> dict[str, Any]:
+def _compared(s: Structure) -> dict[str, Any]:
     """The structure without the fields that have no effect on models of one level."""
     one_level = s.encoder_depth == s.decoder_depth == 1
     names = s.as_dict().keys() - ({"encoder", "residual"} if one_level else set())
@@ -149,7 +149,8 @@ def write_progress(
         "loss-avg-fast": course.averages.fast,
         "loss-var-slow": course.averages.variance,
         "gradient-norm-avg": interval.norm,
-        **dict.fromkeys(("gradient-norm-var", "log-gradient-norm-avg"), 0),
+        "gradient-norm-var": 0,
+        "log-gradient-norm-avg": 0,
         "log-gradient-norm-var": 0,
         "seed-batch": numbers,
         "seed-corpus": numbers,

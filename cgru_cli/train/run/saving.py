@@ -95,7 +95,7 @@ class Saving:
         return True
 
     def resume(self, course: Course, patience: Patience, keep: int = 0) -> None:
-        """Write the files that follow the state in a save again, in case a kill prevented it.
+        """Rewrite the files that a save writes after the state, in case a kill prevented it.
 
         A run that Marian saved has no state yet.
         """
@@ -105,7 +105,7 @@ class Saving:
             self.finish(course, patience, keep)
 
     def finish(self, course: Course, patience: Patience, keep: int) -> None:
-        """Write the files that follow the state in a save."""
+        """Write the files that a save writes after the state."""
         if not self._writes:
             return
         self.write(self.folder.model, self._best(patience))
@@ -124,7 +124,7 @@ class Saving:
             self.folder.thin(keep, course.progress.updates)
 
     def _best(self, patience: Patience) -> Mapping[str, np.ndarray] | None:
-        """The arrays of the best model, if there is one, which Nematus and DL4MT save as MODEL."""
+        """The arrays of the best model, which Nematus and DL4MT save as MODEL; None without one."""
         record = next(iter(patience.records.values()), None)
         if self._setup.plan.options.compat in (None, "marian") or not record or record.best is None:
             return None

@@ -49,9 +49,9 @@ class Course:
     averages: CostAverages = field(default_factory=CostAverages, metadata=LATER)
 
     def validated(self, seconds: float, share: float) -> Progress:
-        """The progress after a validation that took this many seconds.
+        """Count a validation that took this many seconds; returns the progress.
 
-        share: the maximum share of the time (0: any); delays the next validation.
+        share: the maximum share of the time (0: no limit), which delays the next validation.
         """
         self.progress = replace(self.progress, seconds=self.progress.seconds + seconds)
         self.validating += seconds
@@ -60,11 +60,15 @@ class Course:
         return self.progress
 
     def diverges(self, cost: float, limits: Sequence[float]) -> str | None:
-        """The message if training diverges (--throw-on-divergence); cost: of the last update."""
+        """Average the cost of the last update; returns a message if training diverges.
+
+        limits: the values of --throw-on-divergence.
+        """
+        if not limits:
+            return None
         updates = self.progress.updates
-        why = self.averages.divergence(updates, limits) if limits else None
-        if limits:
-            self.averages = self.averages.add(cost, updates, limits)
+        why = self.averages.divergence(updates, limits)
+        self.averages = self.averages.add(cost, updates, limits)
         return why
 
     def has_recorded(self, record: Mapping[str, Any]) -> bool:
@@ -134,7 +138,7 @@ def check_same(before: Mapping[str, Any], now: Mapping[str, Any], path: str) -> 
     if different:
         raise CgruError(
             f"{path}: this training began with other options or data: {'; '.join(different)}; "
-            "train as before, or another model"
+            "restore them, or train another model"
         )
 
 
