@@ -65,7 +65,7 @@ class RecurrentModel(keras.Model):
         return {name: array_of(variable) for name, variable in self.parameters.items()}
 
     def get_config(self) -> dict[str, Any]:
-        """The structure, as Keras saves it; `write_model` writes a file for the commands."""
+        """The structure, for Keras' own files; `write_model` writes files for cgru's commands."""
         config = super().get_config()
         return config | {"structure": self.structure.as_dict(), "packed": self.packed}
 
@@ -80,7 +80,7 @@ class RecurrentModel(keras.Model):
     ) -> None:
         """Print each array with its place in the model, its shape and its number of parameters.
 
-        Other arguments of Keras than print_fn have no effect.
+        Keras' other arguments have no effect.
         """
         rows = [("array", "name", "shape", "parameters")]
         for row in parameters(self.structure):

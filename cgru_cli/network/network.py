@@ -169,8 +169,9 @@ class Network:
     ) -> tuple[tf.Tensor | tuple, tf.Tensor | tuple]:
         """The products of E[y_{j-1}]: for the first cell, and for the readout.
 
-        kept: the mask of whole-word dropout, in the shape of `previous`. A CRF returns the scores
-        that the previous label adds, and (); other labels, and models without feedback, () and ().
+        kept: the mask of whole-word dropout, in the shape of `previous`. With a CRF, returns the
+        scores that the previous label adds, and (); for other labels, and without feedback, () and
+        ().
         """
         if self.structure.crf:
             return self.chain.before(previous), ()

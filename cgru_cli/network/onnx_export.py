@@ -78,7 +78,7 @@ def _branches(
         nests[:] = [cells, memory]
         return _numbered("new_cells", cells) | _numbered("new_memory", memory)
 
-    # ONNX conversion knows no way from bits to numbers
+    # floats directly, because tf2onnx cannot convert `tf.bitcast`
     kind = tf.float32 if structure.condition is Condition.VECTOR else tf.int32
     source = [
         tf.TensorSpec([None, None, structure.source_columns], kind, "source"),

@@ -148,7 +148,7 @@ def check_available() -> None:
     """
     if tf.config.get_visible_devices("GPU"):
         raise CgruError("--precision int8 is for CPUs only; add --device cpu")
-    instead = "--precision float32 needs none, nor does bfloat16 if the processor has it"
+    instead = "--precision float32 works everywhere, bfloat16 if the processor supports it"
     try:
         exact = _is_exact()
     except (tf.errors.OpError, RuntimeError, ValueError, TypeError) as error:

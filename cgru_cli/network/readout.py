@@ -25,7 +25,7 @@ class OutputColumns(NamedTuple):
     lexical: tuple[Any, ...]  # matrix and bias of a lexical model, else ()
     members: tf.Tensor  # (G,N) bool: the words of each set; all words if G is 1
     sets: tf.Tensor | tuple[()] = ()  # (R,) int32: the set of each row
-    chosen: tf.Tensor | tuple[()] = ()  # () bool: whether to compute only these words; () if always
+    chosen: tf.Tensor | tuple[()] = ()  # scalar bool: whether to compute only these; (): always
 
     def only(self, logits: tf.Tensor) -> tf.Tensor:
         """Logits (R,N), -inf for words outside a row's set."""
@@ -50,7 +50,7 @@ class Readout:
         bounded = layers.bounded_states and not summed
         self.top_product = layers.product(("decoder/readout/lstm/W",), bounded=bounded)
         read = {"lstm": True, "prev": s.feedback, "ctx": s.type.has_context}
-        self.parts = []  # other modules compute their products
+        self.parts = []  # only bias and norm are used; their products are computed elsewhere
         for path in (f"decoder/readout/{part}" for part in filter(read.get, read)):
             norm = weights.norm(f"{path}/W", f"{path}/gamma")
             self.parts.append(Affine(self.top_product, weights[f"{path}/b"], norm))

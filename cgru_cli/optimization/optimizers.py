@@ -24,7 +24,7 @@ OPTIMIZERS: dict[str, tuple[type, dict[str, float]]] = {
     ),
 }
 
-# The parameters by which sums over gradients shrink at every update.
+# The decay rates of running sums over gradients.
 _FADING = ("beta_1", "beta_2", "rho", "momentum")
 
 # Each optimizer's sums over gradients: Marian's name -> Keras' attribute, a list with one variable
@@ -46,7 +46,7 @@ def sums(optimizer: keras.optimizers.Optimizer) -> dict[str, list[Any]]:
 def optimizer(name: str, given: Sequence[float], rate: float) -> keras.optimizers.Optimizer:
     """Create an optimizer; given: values of its first parameters, in the order of OPTIMIZERS.
 
-    Raises UsageError for too many parameters, and for sums that would not shrink.
+    Raises UsageError for too many parameters, and for decay rates of 1 or more.
     """
     kind, known = OPTIMIZERS[name]
     if len(given) > len(known):

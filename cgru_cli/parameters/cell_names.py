@@ -111,7 +111,7 @@ def context_arrays(cell: CellPlace) -> tuple[str, ...]:
 
 
 def cell_rows(s: Structure, cell: CellPlace) -> Iterator[Parameter]:
-    """A cell's arrays: recurrent, input (first cell only), biases, normalisation."""
+    """A cell's arrays: of its state, its input and its context (if any), biases, normalisation."""
     unit = _ROOTS[cell.unit]
     prime = "'" if s.type is Type.CGRU and cell[:4] == ("decoder", "", 1, 0) else ""
     rows: list[tuple[str, _Root, tuple[str, ...], str]] = []

@@ -19,8 +19,8 @@ def initial_arrays(
       elsewhere, as in Nematus on TensorFlow;
     - glorot: as in Marian, uniform within sqrt(6 / (rows + columns)) (Glorot and Bengio 2010), and
       within sqrt(3 / E) for embeddings and the output layer, whose vectors have E numbers;
-    - scaled: orthogonal recurrent matrices, embeddings N(0, 1 / sqrt(width)), Glorot's elsewhere;
-      to be used with `output_bias`.
+    - scaled: orthogonal recurrent matrices, embeddings N(0, 1 / sqrt(width)), glorot elsewhere;
+      training also sets `output_bias`.
 
     forget_bias: the initial bias of an LSTM's forget gate (Gers et al. 2000; 1 in Jozefowicz et al.
     2015).
@@ -36,10 +36,10 @@ def initial_arrays(
 
 
 def output_bias(counts: np.ndarray) -> np.ndarray:
-    """The output bias b_o (V,) with which words have their probabilities in the text.
+    """The output bias b_o (V,) that gives each word its probability in the training text.
 
-    Otherwise, the readout learns these probabilities before the bias does, and saturates; small
-    models then hardly improve. counts: (V,) of the target words.
+    From another bias, the readout learns these probabilities before the bias does, and saturates;
+    small models then hardly improve. counts: (V,) of the target words.
     """
     log_frequency = np.log((counts + 1) / (counts.sum() + len(counts)))
     return (log_frequency - log_frequency.mean()).astype(np.float32)

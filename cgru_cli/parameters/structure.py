@@ -16,7 +16,7 @@ from ..system.typed_json import LATER, dataclass_from_json
 
 EOS_ID = 0  # ends and pads sentences
 FIRST_LABEL = 2  # the first label's id; EOS and the unknown word come before it
-DEEPEST = 64  # levels, transitions of a level, softmaxes of a mixture
+DEEPEST = 64  # maximum number of levels, cells of a level, or softmaxes of a mixture
 MOST_FACTORS = 24
 LARGEST_SIZE = 2**31 - 1  # maximum number of rows or columns in TensorFlow
 
@@ -57,7 +57,7 @@ class Type(StrEnum):
 
     LM = "lm"  # the decoder reads no source
     ENCDEC = "encdec"  # every step reads the encoder's last state
-    SEQ2SEQ = "seq2seq"  # the encoder's last state is its first state
+    SEQ2SEQ = "seq2seq"  # the decoder's first state is the encoder's last state
     RNNSEARCH = "rnnsearch"  # every step reads a context, by attention from the previous state
     CGRU = "cgru"  # every step reads a context, by attention between its two cells
     CLASSIFIER = "classifier"  # no decoder: a label for the whole source
@@ -202,8 +202,10 @@ class Structure:
 
     @property
     def source_columns(self) -> int:
-        """The number of columns of a source word: one for each factor, for a tagger one more (1 at
-        the first piece of a word, 0 at others), for a condition as in `text.conditions`.
+        """The number of columns of a source word: one for each factor.
+
+        A tagger has one more (1 at the first piece of a word, 0 at others); for a condition, see
+        `text.conditions`.
         """
         if self.condition is not Condition.NONE:
             return 1 if self.condition is Condition.LABEL else self.condition_size

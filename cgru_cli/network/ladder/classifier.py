@@ -32,7 +32,7 @@ class Classifier(Labeller):
             self.query = layers.weights["pooling/U_att"]
 
     def memory(self, encoded: Encoded, _search: bool) -> Labelled:
-        """v."""
+        """The pooled vector v."""
         v, alignment = self._pooled(encoded.annotations, encoded)
         one = tf.ones_like(v[:, 0], tf.int32)
         mask = encoded.mask if tf.is_tensor(alignment) else ()

@@ -48,7 +48,7 @@ class LanguageModel:
         self.chain = Chain(layers.transition(first), Levels.of(layers, transitions))
 
     def memory(self, encoded: Encoded, _search: bool) -> Beginning:
-        """Zeros."""
+        """s_0 = 0 at every level."""
         zeros = tf.zeros([tf.shape(encoded.mask)[0], self.structure.state])
         return Beginning(alike(self.structure, zeros))
 
