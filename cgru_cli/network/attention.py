@@ -24,7 +24,7 @@ class Memory(NamedTuple):
     """The memory of a decoder that attends: `annotations`, or in a search `products`."""
 
     annotations: tf.Tensor | tuple  # (B,S,C) compute dtype: h_i
-    products: tf.Tensor | tuple  # (B,S,N) compute dtype: h_i [W | C_o], also h_i if c_j is read
+    products: tf.Tensor | tuple  # (B,S,N) compute dtype: h_i [W | C_o], plus h_i for deep_context
     projected: tf.Tensor  # (B,S,A) float32: W_a h_i + b_a, normalised
     start: tf.Tensor  # (B,D) float32: s_0
     mask: tf.Tensor  # (B,S) float32: 1 at words and EOS
@@ -56,8 +56,8 @@ class Attention(NamedTuple):
     v: tf.Tensor  # (A,1)
     query_norm: Norm | None
     mask: Fixed  # (B,S) float32
-    place: Fixed | None = None  # the `Place` of the rows, in a search
-    tiled: bool = False  # whether a search computes energies in tiles
+    place: Fixed | None  # the `Place` of the rows, in a search
+    tiled: bool  # whether a search computes energies in tiles
 
     def attend(self, query: tf.Tensor) -> tuple[tf.Tensor, Context]:
         """query: (R,A) U_a s -> alignment alpha_j (R,S), and the context."""
@@ -97,10 +97,8 @@ class AttentionLayer:
 
     def __init__(self, layers: Layers, cell_arrays: tuple[str, ...]):
         path = "decoder/attention"
-        self.structure = layers.structure
-        weights = layers.weights
-        self.dtype, self.tiled = layers.dtype, layers.in_tiles
-        s = layers.structure
+        s, weights = layers.structure, layers.weights
+        self.structure, self.dtype, self.tiled = s, layers.dtype, layers.in_tiles
         summed = any(map(s.adds_input, s.encoder_levels()))
         bounded = layers.bounded_states and not summed  # annotations, and their mean
         arrays = (cell_arrays, ("decoder/readout/ctx/W",))

@@ -8,7 +8,7 @@ from ..parameters.cells import encoder_cells
 from ..parameters.structure import Encoder, Structure, Type
 from .layers import Layers, Transition, transit
 from .scan import scan
-from .units import UnitState, nudged, width_of_state
+from .units import UnitState, nudged, tensors_of_state
 
 
 class Encoded(NamedTuple):
@@ -164,7 +164,7 @@ class SourceEncoder:
             nudge = tuple(in_order(array, reverse) for array in nudge)
             inputs.append((in_order(xW, reverse), nudge))
         zeros = tf.zeros([tf.shape(mask)[1], self.structure.state])
-        state = (zeros,) * width_of_state(self.structure.encoder_unit)
+        state = (zeros,) * tensors_of_state(self.structure.encoder_unit)
         states, last = scan(
             Readers([cells for _, cells in readers]),
             (state,) * len(readers),

@@ -89,7 +89,7 @@ def _sink(graph: GraphProto) -> None:
 
 
 class _Constants:
-    """Nodes and initializers that depend only on arrays, without repetitions."""
+    """Nodes and initializers that depend only on arrays, without duplicates."""
 
     def __init__(self, arrays: Mapping[str, np.ndarray]):
         self.nodes: list[NodeProto] = []
@@ -105,7 +105,8 @@ class _Constants:
             fixed = not name or name in inputs or name in self._known
             return names.get(name) or (name if fixed else prefix + name)
 
-        for name, tensor in [(tensor.name, tensor) for tensor in graph.initializer]:
+        for tensor in graph.initializer:
+            name = tensor.name
             names[name] = self._initializer(tensor, prefix + name)
         nodes = []
         read = {prefix + name for node in graph.node for name in node.input}
@@ -147,9 +148,7 @@ class _Constants:
         (body,) = (attribute.g for attribute in loop.attribute if attribute.name == "body")
         source = {node.output[0]: node.input[0] for node in body.node if node.op_type == "Identity"}
         outside = {}
-        for place in reversed(
-            range(2, len(loop.input))
-        ):  # the first two inputs: length and condition
+        for place in reversed(range(2, len(loop.input))):  # after length and condition
             given, kept = body.input[place].name, body.output[place - 1].name
             while kept in source:
                 kept = source[kept]

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import tensorflow as tf
 
+from ..parameters.structure import Structure
 from .forced_decoding import Words, unroll
 from .inference import compiled
 from .network import Network
@@ -20,7 +21,7 @@ class Scorer:
             log_probs, alignment = score(network, *batch)
             return log_probs, alignment if with_alignment else ()
 
-        self._score = compiled(scored, *signature(network))
+        self._score = compiled(scored, *signature(network.structure))
 
     def __call__(
         self,
@@ -54,7 +55,7 @@ class TopWords:
                 network.read_out(*words.rows(unrolled), sentence=words.sentence)
             )
 
-        return compiled(computed, *signature(network))
+        return compiled(computed, *signature(network.structure))
 
     def __call__(
         self,
@@ -82,10 +83,10 @@ class TopWords:
         return ids.numpy()[order], values.numpy()[order]
 
 
-def signature(network: Network) -> tuple[tf.TensorSpec, ...]:
+def signature(structure: Structure) -> tuple[tf.TensorSpec, ...]:
     """The types of a batch: source (B,S,F), its mask (B,S), target (B,T) and its mask (B,T)."""
     mask = tf.TensorSpec([None, None])
-    source = tf.TensorSpec([None, None, network.structure.source_columns], tf.int32)
+    source = tf.TensorSpec([None, None, structure.source_columns], tf.int32)
     return source, mask, tf.TensorSpec([None, None], tf.int32), mask
 
 

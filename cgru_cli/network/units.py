@@ -185,6 +185,6 @@ def nudged(state: UnitState, nudge: UnitState) -> UnitState:
     return tuple(a + n for a, n in zip(state, nudge, strict=True)) if nudge else state
 
 
-def width_of_state(unit: Unit) -> int:
+def tensors_of_state(unit: Unit) -> int:
     """The number of tensors (R,D) of a state."""
     return 2 if unit in (Unit.LSTM, *WITHOUT_STATE_PRODUCT) else 1

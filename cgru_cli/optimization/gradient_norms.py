@@ -19,9 +19,9 @@ from ..network.attention import Place
 from ..network.ladder.levels import Recurrence, States
 from ..network.network import Decoder, Network
 from ..network.scan import ScanCell
-from ..network.units import UnitState, width_of_state
+from ..network.units import UnitState, tensors_of_state
 from ..parameters.structure import Structure, Unit
-from .step import TrainingStep, any_size
+from .step import TrainingStep, any_size, tensors_of
 
 ARRAYS = ("h", "c")  # the arrays of a state; c is an LSTM's memory
 
@@ -75,30 +75,28 @@ class GradientProbe:
         cost, parameters, states = self._run(batch, masks)
         last_cost, _, last_states = self._run(batch._replace(target_mask=only_last), masks)
         source = np.asarray(batch.source_mask) * mask[:, :1]  # 0 in rows of padding
-        here = {"encoder": source.T > 0, "decoder": mask.T > 0}
+
+        def by_position(name: str, norms: np.ndarray) -> list[float]:
+            return _means(norms, (source if name.startswith("encoder") else mask).T > 0)
 
         def last_word(name: str, norms: np.ndarray) -> list[float]:
             if name.startswith("encoder"):
-                return _means(norms, here["encoder"])
+                return by_position(name, norms)
             return _means(*_backwards(norms, last, mask[:, 0] > 0))
 
         return GradientNorms(
             cost,
             parameters,
-            {name: _means(norms, here[name[:7]]) for name, norms in states.items()},
+            {name: by_position(name, norms) for name, norms in states.items()},
             last_cost / max(float(only_last.sum()), 1.0),
             {name: last_word(name, norms) for name, norms in last_states.items()},
         )
 
     def _run(self, batch: Batch, masks: Mapping[str, np.ndarray]) -> tuple:
-        arguments = (
-            tf.nest.map_structure(tf.convert_to_tensor, batch),
-            {name: tf.convert_to_tensor(mask) for name, mask in masks.items()},
-            tf.constant(self.step.loss_scale.scale),
-        )
+        scale = self.step.loss_scale.scale
+        arguments = tensors_of((batch, masks), scale)
         self._traced = self._traced or self._norms.get_concrete_function(*any_size(arguments))
         cost, parameters, states = self._traced(*arguments)
-        scale = self.step.loss_scale.scale
         return (
             float(cost) / scale,
             {name: float(norm) / scale for name, norm in parameters.items()},
@@ -131,13 +129,13 @@ def zeros(structure: Structure, batch: Batch) -> dict[str, tf.Tensor]:
     rows, words = tf.unstack(tf.shape(batch.target))
     nudges = {}
     for level in structure.decoder_levels():
-        for array in ARRAYS[: width_of_state(structure.decoder_unit)]:
+        for array in ARRAYS[: tensors_of_state(structure.decoder_unit)]:
             nudges[f"decoder.{level}.{array}"] = tf.zeros([words, rows, structure.state])
     if structure.type.reads_source:
         positions = tf.shape(batch.source)[1]
         for level in structure.encoder_levels():
             for direction in structure.directions(level):
-                for array in ARRAYS[: width_of_state(structure.encoder_unit)]:
+                for array in ARRAYS[: tensors_of_state(structure.encoder_unit)]:
                     name = f"encoder.{level}.{direction}.{array}"
                     nudges[name] = tf.zeros([positions, rows, structure.state])
     return nudges
@@ -154,7 +152,7 @@ class NudgedNetwork(Network):
         super().__init__(*network)
 
         def nudge(place: str, unit: Unit) -> UnitState:
-            return tuple(nudges[f"{place}.{array}"] for array in ARRAYS[: width_of_state(unit)])
+            return tuple(nudges[f"{place}.{array}"] for array in ARRAYS[: tensors_of_state(unit)])
 
         s = self.structure
         self.nudges: States = tuple(

@@ -133,9 +133,10 @@ class TargetWords(NamedTuple):
             logits = read_out(*unrolled)
             logits = tf.reshape(logits, [-1, logits.shape[-1]])
             take, sentence = time_first, tf.range(tf.size(mask)) % tf.shape(mask)[0]
-        shares = shares if shares is None else take(shares)
-        compiled, parts = not network.packed, (weights, unrolled)
-        return cls(logits, take(target), take(weights), sentence, *parts, compiled, shares)
+        if shares is not None:
+            shares = take(shares)
+        flat = logits, take(target), take(weights), sentence
+        return cls(*flat, weights, unrolled, not network.packed, shares)
 
     def costs(self, label_smoothing: float) -> tf.Tensor:
         """The weighted cost of each word, in nats: (N,)."""

@@ -56,13 +56,9 @@ class Replicas:
             except (tf.errors.OpError, RuntimeError) as error:
                 reason = str(error).splitlines()[0]
                 raise CgruError(f"{workers.name(workers.index)} cannot train: {reason}") from None
-        for kind in ("GPU", "CPU"):
-            names = [device.name for device in tf.config.list_logical_devices(kind)]
-            if len(names) > 1:
-                return cls(tf.distribute.MirroredStrategy(names))
-            if names:
-                break
-        return cls()
+        devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
+        names = [device.name for device in devices]
+        return cls(tf.distribute.MirroredStrategy(names) if len(names) > 1 else None)
 
     @property
     def is_first(self) -> bool:
@@ -140,8 +136,9 @@ class Replicas:
 
     def broadcast(self, value: Any) -> Any:
         """The value of worker 0, of any type that JSON can hold."""
-        text = json.dumps(value) if self.is_first else ""
-        return json.loads(self.all_gather(text)[0]) if self.processes > 1 else value
+        if self.processes == 1:
+            return value
+        return json.loads(self.all_gather(json.dumps(value) if self.is_first else "")[0])
 
     def broadcast_arrays(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Worker 0's arrays, bit-exact; other workers' arrays have the same names and shapes."""

@@ -105,14 +105,7 @@ class TrainingStep:
 
     def gradients(self, shares: Sequence[Share]) -> Sequence[Gradients]:
         """The sum of costs and its gradient, for the share of each local replica."""
-        arguments = [
-            (
-                tf.nest.map_structure(tf.convert_to_tensor, examples),
-                {name: tf.convert_to_tensor(mask) for name, mask in masks.items()},
-                tf.constant(self.loss_scale.scale),
-            )
-            for examples, masks in shares
-        ]
+        arguments = [tensors_of(share, self.loss_scale.scale) for share in shares]
         if self.jit:
             return self._gradients(arguments)
         # One trace for all shapes, because another trace may round differently, and a resumed
@@ -309,6 +302,16 @@ class LossScale:
 
     def restore(self, state: np.ndarray) -> None:
         self.scale, self.good = float(state[0]), int(state[1])
+
+
+def tensors_of(share: Share, scale: float) -> tuple:
+    """A share and the loss scale as tensors."""
+    examples, masks = share
+    return (
+        tf.nest.map_structure(tf.convert_to_tensor, examples),
+        {name: tf.convert_to_tensor(mask) for name, mask in masks.items()},
+        tf.constant(scale),
+    )
 
 
 def any_size(arguments: tuple) -> tuple:

@@ -38,7 +38,7 @@ LOGITS = 1 << 26  # maximum number of logits of a batch in forced decoding: 256 
 class Validator:
     """Measures weights on a dev set.
 
-    metrics: names in `patience.LOWER_IS_BETTER`. model: a packed model, which gets the weights.
+    metrics: names in `patience.LOWER_IS_BETTER`. model: a packed model, which receives the weights.
     Raises CgruError if the script cannot be run, UsageError for options that exclude each other.
     """
 
@@ -46,6 +46,8 @@ class Validator:
         self, options: TrainOptions, metrics: Sequence[str], dev_set: DevSet, model: RecurrentModel
     ):
         import tensorflow as tf
+
+        from ..network.scorer import signature
 
         self.options, self.metrics, self.dev_set, self.model = options, metrics, dev_set, model
         self.translated: list[str] = []  # translations of the last run
@@ -58,10 +60,8 @@ class Validator:
             raise UsageError(
                 "--valid-translation-output needs a metric of translations, such as bleu"
             )
-        words, mask = tf.TensorSpec([None, None], tf.int32), tf.TensorSpec([None, None])
-        source = tf.TensorSpec([None, None, model.structure.source_columns], tf.int32)
         self._costs = tf.function(
-            self._costs_of, input_signature=(source, mask, words, mask), autograph=False
+            self._costs_of, input_signature=signature(model.structure), autograph=False
         )
 
     def run(
@@ -171,7 +171,7 @@ class Validator:
     def _scores(
         self, texts: Sequence[str], epoch: int, update: int, check: Check
     ) -> dict[str, float]:
-        """The metrics of translations; writes these to --valid-translation-output too."""
+        """Compute the metrics of translations, and write --valid-translation-output."""
         metrics, output = self.metrics, self.options.valid_translation_output
         scores = {}
         for name in sorted({"bleu", "bleu-detok", "chrf", *LABEL_METRICS} & set(metrics)):

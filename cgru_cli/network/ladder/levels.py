@@ -13,7 +13,7 @@ from ...parameters.cells import CellPlace, high_cells
 from ...parameters.structure import Structure
 from ..layers import Layers, Transition, transit
 from ..products import Products
-from ..units import UnitState, nudged, width_of_state
+from ..units import UnitState, nudged, tensors_of_state
 
 States = tuple[UnitState, ...]  # by level of the decoder
 
@@ -64,4 +64,4 @@ class Levels(NamedTuple):
 
 def alike(structure: Structure, h: tf.Tensor) -> States:
     """The same state for every level; an LSTM's memory begins like its output, as in Marian."""
-    return ((h,) * width_of_state(structure.decoder_unit),) * structure.decoder_depth
+    return ((h,) * tensors_of_state(structure.decoder_unit),) * structure.decoder_depth
