@@ -18,7 +18,7 @@ from . import adaptation
 from .dev_set import DevSet
 from .dry_run import opening
 from .encoding import TextEncoding
-from .examples import EpochExamples
+from .examples import EpochExamples, device_shares
 from .loop import Training
 from .plan import fixed_options, options_of_all_workers
 from .run.log import TrainingLog
@@ -195,9 +195,11 @@ def faster_compiled(setup: Setup, devices: int = 1) -> bool:
         step = build_step(model, options, jit)
         data = EpochExamples(setup.corpus, model.structure, options, grid=jit, devices=devices)
         example = next(data.epoch(0, 0)).share(0, devices)
+        sampler = build_sampler(step, setup.vocabularies[-1], options)
+        shares = device_shares([example], step.replicas, sampler, 0)[0]
         for _ in range(3):  # the first run traces and compiles
             started = time.perf_counter()
-            ((cost, _),) = step.gradients([(example.batch, example.masks)])
+            ((cost, _),) = step.gradients(shares)
             float(cost)
             seconds[jit] = time.perf_counter() - started
     return seconds[True] < seconds[False]

@@ -14,6 +14,7 @@ from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.optimization.objective import CrossEntropy, ExpectedRisk
 from cgru_cli.optimization.quantized_weights import Quantization
 from cgru_cli.options.train import TrainOptions
+from cgru_cli.train import builders
 from cgru_cli.train import setup as module
 from cgru_cli.train.builders import build_step, build_validator, faster_compiled, read_dev_set
 from cgru_cli.train.dry_run import describe, opening
@@ -127,6 +128,14 @@ def test_steps_are_not_compiled_on_cpus(given):
     if tf.config.get_visible_devices("GPU"):
         pytest.skip("there is a GPU")
     assert faster_compiled(given) is False
+
+
+def test_minimum_risk_training_is_measured_on_gpus(given, monkeypatch):
+    step = build_step(given.model, TrainOptions(objective="mrt"), jit=False)
+    monkeypatch.setattr(builders, "build_step", lambda model, options, jit: step)  # saves time
+    monkeypatch.setattr(tf.config, "get_visible_devices", lambda kind: [kind])
+    setup = planned(given, objective="mrt", mini_batch=2, mrt_samples=2)
+    assert faster_compiled(setup) in (True, False)
 
 
 def test_validation_as_the_options_say(given):
