@@ -177,6 +177,8 @@ def _check_together(options: TrainOptions) -> None:
             )
         if options.alignments:
             raise UsageError("--guided-alignment and --objective mrt exclude each other")
+        if options.log_gradients:
+            raise UsageError("--log-gradients and --objective mrt exclude each other")
     if options.quantize_bits == 1 and not options.quantize_log_based:
         raise UsageError(
             "--quantize-bits 1: 0 would be the only level; use 2, or --quantize-log-based"

@@ -146,6 +146,7 @@ def test_shares(field, value):
         ({"can_validate": False, "after": "0"}, "nothing would end this training"),
         ({"valid_freq": "0"}, "nothing would end this training"),
         ({"mini_batch_fit": True, "mini_batch_words": 9}, "exclude each other"),
+        ({"objective": "mrt", "log_gradients": True}, "exclude each other"),
         ({"lr_decay_start": 2}, "--lr-decay-start needs --lr-decay"),
         ({"lr_decay_strategy": "epoch"}, "--lr-decay-strategy needs --lr-decay"),
         ({"lr_warmup_start_rate": 0.1}, "--lr-warmup-start-rate needs --lr-warmup"),
