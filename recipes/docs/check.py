@@ -2,9 +2,9 @@
 """Score the kept translations again, and compare with README.md: check.py TEXT
 
 TEXT is the folder that split.py and noise.py made for SIZE=small. The translations of README.md's
-results are in outputs.tar.xz, as NAME.TEST.TARGET; longer trainings have a folder of their own. The
-tables of run.sh are printed; exit code 1 if README.md lacks one of their rows (CPU minutes apart,
-which cannot be scored).
+results are in outputs.tar.xz, as NAME.TEST.TARGET; shorter and longer trainings are in folders of
+their own. The tables of run.sh are printed; exit code 1 if README.md lacks one of their rows (CPU
+minutes apart, which cannot be scored).
 """
 
 import argparse
@@ -27,24 +27,25 @@ def run(*command: object) -> str:
     ).stdout
 
 
-def tables(text: Path, out: Path, source: str) -> list[str]:
-    """The rows of the tables of the translations in a folder, without CPU minutes."""
+def scores(text: Path, out: Path) -> str:
+    """The tables of the translations in a folder."""
     (out / "scores").mkdir()
     for translation in sorted(out.glob("*.test.*")):
         name, test = translation.stem.split(".", 1)
         command = [sys.executable, "-m", "sacrebleu", text / f"{test}{translation.suffix}"]
-        scores = run(
-            *command, "-i", translation, "-m", "bleu", "chrf", "--confidence", "-f", "json"
-        )
-        (out / f"scores/{name}.{test}.json").write_text(scores)
-    printed = run(sys.executable, HERE / "table.py", out)
-    for target in {path.suffix for path in out.glob("*.test.domain.*")}:
-        paths = {name: out / f"{name}.test.domain{target}" for name in ANALYSED}
-        systems = [f"{name}={path}" for name, path in paths.items() if path.exists()]
-        files = text / "test.domain", text / "train.domain"
-        command = [sys.executable, HERE / "analysis.py", *files, *systems]
-        printed += run(*command, "-s", source, "-t", target[1:]) if systems else ""
-    return [without_minutes(row) for row in printed.splitlines() if row]
+        options = ("-m", "bleu", "chrf", "--confidence", "-f", "json")
+        (out / f"scores/{name}.{test}.json").write_text(run(*command, "-i", translation, *options))
+    return run(sys.executable, HERE / "table.py", out)
+
+
+def kinds_of_lines(text: Path, out: Path, source: str) -> str:
+    """The tables of the step `analysis`."""
+    (base,) = out.glob("base.test.domain.*")
+    paths = {name: base.with_stem(f"{name}.test.domain") for name in ANALYSED}
+    systems = [f"{name}={path}" for name, path in paths.items() if path.exists()]
+    files = text / "test.domain", text / "train.domain"
+    languages = ("-s", source, "-t", base.suffix[1:])
+    return run(sys.executable, HERE / "analysis.py", *files, *systems, *languages)
 
 
 def without_minutes(row: str) -> str:
@@ -66,7 +67,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder, tarfile.open(options.outputs) as archive:
         archive.extractall(folder, filter="data")
         runs = [Path(folder), *(path for path in Path(folder).iterdir() if path.is_dir())]
-        rows = [row for run in runs for row in tables(options.text, run, options.source)]
+        printed = "".join(scores(options.text, run) for run in runs)
+        printed += kinds_of_lines(options.text, Path(folder), options.source)
+    rows = [without_minutes(row) for row in printed.splitlines() if row]
     stated = {without_minutes(row) for row in options.readme.read_text("utf-8").splitlines()}
     missing = [row for row in rows if row not in stated]
     print(*rows, sep="\n")
