@@ -1,8 +1,9 @@
-"""XLIFF 1.2 and 2 (.xlf, .xliff): segments are units without a translation."""
+"""XLIFF 1.2 and 2 (.xlf, .xliff): the segments are the units without a translation."""
 
 import re
 from collections.abc import Sequence
 from typing import Any
+from xml.sax.saxutils import quoteattr
 
 from ..errors import CgruError, warn
 from .document import Document, translatable
@@ -52,7 +53,7 @@ class Xliff(Document):
                 target.tail = before.tail
                 before.addnext(target)
             names = "".join(
-                f' xmlns{f":{prefix}" if prefix else ""}="{uri}"'
+                f" xmlns{f':{prefix}' if prefix else ''}={quoteattr(uri)}"
                 for prefix, uri in source.nsmap.items()
                 if prefix != "xml"
             )
@@ -72,9 +73,11 @@ class Xliff(Document):
         files = root.iter("{*}file")
         if root.get("version", "").startswith("2"):
             files, name = [root], "trgLang"
-        for one in (one for one in files if not one.get(name)):
-            if not self.target_language:
-                return warn(f"{name} is missing, and the model does not state its language; add it")
+        unnamed = [one for one in files if not one.get(name)]
+        if unnamed and not self.target_language:
+            warn(f"{name} is missing, and the model does not state its language; add it")
+            return
+        for one in unnamed:
             one.set(name, self.target_language)
 
 

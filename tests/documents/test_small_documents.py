@@ -195,6 +195,15 @@ def test_the_target_follows_the_segmented_source():
     assert [one.tag for one in children] == ["source", "seg-source", "target", "note"]
 
 
+def test_namespaces_of_xliff_may_have_special_characters():
+    space = 'xmlns:x="http://x.org/?a&amp;b"'
+    unit = '<trans-unit><source>A <x:g id="1"/> B</source></trans-unit>'
+    xliff = f'<xliff version="1.2" {space}><file><body>{unit}</body></file></xliff>'
+    _, written = translated("a.xlf", xliff, "A", "C")
+    (target,) = etree.fromstring(written).iter("target")
+    assert target.text == "C " and target[0].tag == "{http://x.org/?a&b}g"
+
+
 XLIFF_2 = """<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" version="2.0" srcLang="en">
 <file id="f" translate="no"><unit id="u" translate="yes"><segment><source>See <mrk id="m"
 translate="no">the dog</mrk> and <mrk id="n">me</mrk>.</source></segment></unit>
