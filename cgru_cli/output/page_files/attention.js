@@ -9,8 +9,8 @@ import { direction } from "./text.js";
 const SHOWN = 0.08; // links with less weight are hidden, unless their word is highlighted
 const SVG = "http://www.w3.org/2000/svg";
 
-// look(side, pieces) highlights words of a side and the words aligned with them; null: none.
-// Returns a function that highlights units: it is called with a weight for each unit of both sides.
+// look(side, pieces) highlights words of a side and the words aligned with them; side null: none.
+// Returns a function (side, source, target) that highlights units by their weights on both sides.
 export function drawLinks(holder, { sides, weight, look }) {
   const top = row(sides.source, "source", look);
   const bottom = row(sides.target, "target", look);
@@ -70,7 +70,7 @@ function row(units, side, look) {
   return made;
 }
 
-// Calls back with true and false as an element is pointed at or focused, and no longer.
+// Calls look(true) when an element is pointed at or focused, and look(false) when that ends.
 export function looked(word, look) {
   for (const name of ["pointerenter", "focus"]) word.addEventListener(name, () => look(true, name));
   for (const name of ["pointerleave", "blur"]) word.addEventListener(name, () => look(false, name));
@@ -102,7 +102,7 @@ export function arrows(row) {
   });
 }
 
-// Makes the first word of a row its tab stop, if it has none.
+// Makes the first word of a row its tab stop, if the row has none.
 export function firstStop(row) {
   const first = row.querySelector('.word[tabindex="0"]') ?? row.querySelector(".word");
   if (first) first.tabIndex = 0;

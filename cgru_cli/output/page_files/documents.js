@@ -4,10 +4,10 @@ import { element } from "./element.js";
 import * as translator from "./translator.js";
 
 const $ = (id) => document.getElementById(id);
-let stop = new AbortController(); // of the document in translation
+let stop = new AbortController(); // cancels the current document
 
-// chosen(): the ticked models, of which the first one translates. A page without a server has no
-// documents.
+// chosen(): returns the ticked models, of which the first one translates. A page without a server does
+// not translate documents.
 export function prepareDocuments(chosen) {
   if (!translator.translatedDocument) return;
   const start = (file) => file && translate(file, chosen()[0]);
@@ -51,7 +51,7 @@ async function translate(file, model) {
     }
   } catch (error) {
     show(element("span", { className: "wrong", textContent: `${file.name}: ${error.message}` }));
-    // Cancelled, and not because another document was chosen.
+    // cancelled by the user, not by the choice of another document
     if (stop.signal === signal && signal.aborted) $("document-state").textContent = "";
   }
 }

@@ -1,4 +1,4 @@
-// What stays over a reload: settings in this browser; the text and its history in this tab only.
+// State that survives a reload: settings in this browser; the text and the history in this tab only.
 
 export const HISTORY = 30; // texts
 
@@ -6,7 +6,7 @@ function read(storage, name) {
   try {
     return JSON.parse(storage().getItem(name));
   } catch {
-    return null; // the browser keeps nothing for this site
+    return null; // the browser stores nothing for this site
   }
 }
 
@@ -14,7 +14,7 @@ function write(storage, name, value) {
   try {
     storage().setItem(name, JSON.stringify(value));
   } catch {
-    // the page works without
+    // the page works without storage
   }
 }
 
@@ -35,7 +35,7 @@ export const keepText = (state) => write(inTab, "text", state);
 export const history = () => read(inTab, "history") ?? [];
 
 export function remember(entry) {
-  // A text that grows while it is typed is one entry.
+  // A text that is being typed is one entry.
   const [last, ...others] = history();
   const older = history().filter((one) => one.text !== entry.text);
   const grows = last && (entry.text.startsWith(last.text) || last.text.startsWith(entry.text));

@@ -1,4 +1,4 @@
-// Models and their languages, as people call them.
+// Names and kinds of models, as users read them.
 
 const names = new Intl.DisplayNames(["en"], { type: "language" });
 
@@ -7,11 +7,11 @@ export function languageName(code) {
   try {
     return names.of(code);
   } catch {
-    return code; // it is no code of a language
+    return code; // not a language code
   }
 }
 
-// The name of a model among others: its languages, unless others have the same ones.
+// The title of a model: its languages, with its name if other models have the same languages.
 export function titleOf(model, models) {
   const between = ({ languages: of, name }) =>
     of ? `${languageName(of.source)} → ${languageName(of.target)}` : name;
@@ -20,21 +20,21 @@ export function titleOf(model, models) {
     ? title : `${title} (${model.name})`;
 }
 
-// Whether a text for one model is a text for the other, too.
+// Whether two models may translate the same text.
 export function readTheSame(one, other) {
   return !one.languages || !other.languages || one.languages.source === other.languages.source;
 }
 
-// The model that translates back.
+// The model of the reverse direction.
 export function reverseOf({ languages }, models) {
   return languages && models.find(({ languages: of }) =>
     of?.source === languages.target && of.target === languages.source);
 }
 
-// What a model labels; undefined: it writes text.
+// The unit that a model labels; undefined if it writes text.
 export const labelsOf = ({ type }) => ({ classifier: "sentence", tagger: "word" })[type];
 
-// What goes into a model and what comes out: {placeholder, output, note}.
+// How the page describes a model's input and output: {placeholder, output, note}.
 export function kindOf(model) {
   const { reads_source, raw_text, languages } = model;
   const labelled = labelsOf(model);

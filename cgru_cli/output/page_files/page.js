@@ -1,4 +1,4 @@
-// The page: the text, the models, and what is set.
+// The page: the text, the models, and the settings.
 
 import { prepareDocuments } from "./documents.js";
 import { element } from "./element.js";
@@ -11,12 +11,12 @@ import { copy, sentencesOf } from "./text.js";
 import * as translator from "./translator.js";
 
 const $ = (id) => document.getElementById(id);
-const PAUSE = 500; // milliseconds without a key after which the text is translated
+const PAUSE = 500; // milliseconds from the last key to the translation
 let models = [];
 let panes = [];
 let loading = false;
 let timer = 0;
-let composing = false; // an input method has not ended its word
+let composing = false; // whether an input method is composing a word
 
 const tell = (text, wrong = false) => {
   $("status").textContent = text;
@@ -45,7 +45,7 @@ function typed() {
   count();
   keepText();
   panes.forEach((pane) => pane.outdated());
-  // What is large is loaded when the user asks for it.
+  // A large model is loaded only when the user asks for a translation.
   const isLoaded = panes.some((pane) => pane.total || !pane.model.loads);
   if (!$("source").value.trim()) translate();
   else if ($("typing").checked && !composing && isLoaded) timer = setTimeout(translate, PAUSE);
@@ -70,7 +70,7 @@ function showPanes() {
   $("swap").hidden = !chosen.length || chosen.some((model) => !reverseOf(model, models));
 }
 
-// The state of all panes, beside the button that translates.
+// Shows the state of all panes beside the Translate button.
 function report() {
   const sum = (field) => panes.reduce((total, pane) => total + pane[field], 0);
   const done = sum("done");
@@ -90,7 +90,7 @@ function report() {
   if (total && !busy && done === total && !panes.some((pane) => pane.stale)) remember();
 }
 
-// The number of characters, and a sentence that the server would refuse.
+// Shows the number of characters, or the length of a sentence that the server would refuse.
 function count() {
   const size = (text) => [...text].length;
   const number = (value) => value.toLocaleString("en");
@@ -118,7 +118,7 @@ function showModels() {
   $("models").hidden = models.length < 2;
 }
 
-// A text is in one language: models of another language are no longer asked.
+// A text is in one language: unticks the models of other source languages.
 function tick(model) {
   if (model.box.checked) {
     ticked().forEach((other) => { other.box.checked = readTheSame(model, other); });
@@ -127,7 +127,7 @@ function tick(model) {
   changed();
 }
 
-// Follows a change of what is asked: of models, or of how a text is split.
+// Updates the page after a change of the models, or of how the text is split.
 function changed() {
   keepText();
   count();
@@ -144,7 +144,7 @@ function swap() {
   tick(reverse[0]);
 }
 
-// --- what is asked: in the address, over a reload, in the history ----------------------------------
+// --- the state: in the address, after a reload, in the history -------------------------------------
 
 const names = () => ticked().map((model) => model.name);
 const state = () => ({ text: $("source").value, models: names(), lines: $("by-line").checked });
@@ -157,7 +157,7 @@ function fragment() {
   return asked;
 }
 
-// What the address asks for; null: nothing.
+// The state that the address asks for; null if none.
 function asked() {
   const found = new URLSearchParams(location.hash.slice(1));
   const models = found.get("models")?.split(",");
@@ -165,7 +165,7 @@ function asked() {
     : models ? { models } : null;
 }
 
-// Shows {text, models, lines}.
+// Restores the state {text, models, lines}.
 function restore({ text = "", models: wanted, lines }) {
   const known = (wanted ?? []).filter((name) => models.some((model) => model.name === name));
   const unknown = (wanted ?? []).filter((name) => name && !known.includes(name));
@@ -218,7 +218,7 @@ function showConfidence() {
   $("legend").hidden = !$("confidence").checked;
 }
 
-// Makes a checkbox or a button do something, and keeps its state.
+// Calls `follow` when a checkbox or a button changes, and stores its state.
 function setting(id, name, begins, follow) {
   const control = $(id);
   const isBox = control.type === "checkbox";
@@ -291,7 +291,7 @@ function prepare() {
   drawHistory();
 }
 
-// Asks for the models, and shows what was asked for.
+// Loads the list of models, and restores the state.
 async function load() {
   if (loading) return;
   loading = true;
@@ -307,7 +307,7 @@ async function load() {
   }
   showModels();
   const wanted = asked() ?? kept.text() ?? {};
-  // Text that was typed while the page loaded stays.
+  // Keep text that was typed while the page was loading.
   const text = $("source").value || wanted.text;
   restore({ models: kept.settings.models?.filter((name) =>
     models.some((model) => model.name === name)), ...wanted, text });

@@ -1,4 +1,4 @@
-// A pane with the translations of a text by one model. Each has a status and errors of its own.
+// A pane: the translations of a text by one model, with their own status and errors.
 
 import { arrows } from "./attention.js";
 import { element } from "./element.js";
@@ -6,13 +6,13 @@ import { kindOf } from "./models.js";
 import { copy } from "./text.js";
 import * as translator from "./translator.js";
 
-const AT_ONCE = 100; // sentences of a request: a server answers each request in limited time
-const FIRST = 200; // characters of the first request, so that on a slow connection it is soon answered
-const KNOWN = 1000; // translated sentences that are kept
+const AT_ONCE = 100; // sentences per request, because servers limit the time of a request
+const FIRST = 200; // characters of the first request, so that its answer comes soon
+const KNOWN = 1000; // maximum number of translated sentences to keep
 
 export class Pane {
-  // show(pane, line) shows a translated line in line.holder; changed() follows every change of the
-  // state: busy, error, done and total.
+  // show(pane, line) shows a translated line in line.holder; changed() is called after every change of
+  // the state: busy, error, done and total.
   constructor(model, title, show, changed) {
     Object.assign(this, { model, show, changed, sentences: [], lines: [], holders: [] });
     this.known = new Map(); // lines by their text
@@ -54,7 +54,7 @@ export class Pane {
       sentence.dataset.text ?? "").join(" ")).join("\n");
   }
 
-  // Says that the text has changed.
+  // Marks the translation as outdated, because the text has changed.
   outdated() {
     this.stale = true;
     this.text.classList.add("stale");
@@ -62,7 +62,7 @@ export class Pane {
     this.change(false);
   }
 
-  // Translates paragraphs of sentences {text, start}; sentences that were translated before are kept.
+  // Translates paragraphs of sentences {text, start}; reuses the translations of known sentences.
   translate(paragraphs) {
     this.control?.abort();
     this.stale = false;
@@ -114,7 +114,7 @@ export class Pane {
     } catch (error) {
       if (error.name !== "AbortError" && !signal.aborted) this.change(false, error.message);
     }
-    if (signal.aborted) return; // others have taken over
+    if (signal.aborted) return; // a later call has taken over
     this.change(false, this.error);
   }
 
@@ -155,7 +155,7 @@ export class Pane {
     this.status.textContent = this.done < this.total && !this.stale
       ? `${stopped}${this.done} of ${this.total} sentences` : "";
     if (!busy) {
-      // What was there before stays, in grey, while the user types.
+      // Keep the previous translation, in grey, while the user types.
       this.holders.forEach((holder, index) => this.lines[index]
         || (this.stale && holder.dataset.before) || holder.replaceChildren());
     }

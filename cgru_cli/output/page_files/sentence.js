@@ -1,4 +1,4 @@
-// One sentence: its words, its attention, its other translations, and other words at a place.
+// One sentence: its words, its attention, its other translations, and alternatives to a word.
 
 import { drawLinks, firstStop, light, looked } from "./attention.js";
 import { element, percent } from "./element.js";
@@ -9,16 +9,16 @@ import { direction, wordsOf } from "./text.js";
 import * as translator from "./translator.js";
 
 const $ = (id) => document.getElementById(id);
-const OTHERS = 5; // number of translations of a sentence, and of other words at a place
-const LEAST = 0.1; // attention below this share highlights no word
+const OTHERS = 5; // number of translations of a sentence, and of alternatives to a word
+const LEAST = 0.1; // least attention that highlights a word
 const map = new HeatMap();
 let chosen = null; // {pane, line, place}: the sentence of the section below
-let drawn = null; // highlights the words of the attention on display
+let drawn = null; // function that highlights words of the attention on display
 let lit = null; // {pane, line, side, pieces}: the highlighted word
 
 const isPressed = (id) => $(id).getAttribute("aria-pressed") === "true";
 
-// Shows the translation of a sentence in its place.
+// Shows the translation of a sentence in its pane.
 export function show(pane, line) {
   const { holder, shown: hypothesis } = line;
   holder.classList.remove("stale");
@@ -52,7 +52,7 @@ function wordOf(pane, line, { text, pieces }) {
   return word;
 }
 
-// The model's probability of pieces; of an ensemble, the geometric mean.
+// The model's probability of these pieces; for an ensemble, the geometric mean.
 function probability(pane, hypothesis, pieces) {
   const scores = pieces.map((piece) => hypothesis.word_scores?.[piece] ?? 0);
   return Math.exp(scores.reduce((sum, score) => sum + score, 0) / pane.model.ensemble);
@@ -97,7 +97,7 @@ function paint({ line, side, pieces }) {
   }
 }
 
-// Highlights the word at a place of the text; byCaret: and shows what belongs to its sentence.
+// Highlights the word at a place of the text; byCaret: also shows the details of its sentence.
 export function lookAt(panes, place, byCaret) {
   if (place === null) return lit && look(lit.pane, lit.line, null);
   for (const pane of panes) {
@@ -113,7 +113,7 @@ export function lookAt(panes, place, byCaret) {
 
 // --- the section below ---------------------------------------------------------------------------
 
-// Shows what belongs to a sentence.
+// Shows the details of a sentence in the section below.
 export function choose(pane, line) {
   if (chosen?.line === line) return;
   chosen?.line.holder.classList.remove("chosen");
@@ -125,7 +125,7 @@ export function choose(pane, line) {
   redraw();
 }
 
-// Keeps the sentence of the section, or takes another one in the place of a sentence that is gone.
+// Keeps the sentence of the section or, if it is gone, chooses the sentence now in its place.
 export function keepChosen(panes) {
   const lines = panes[0]?.lines.filter((line) => line?.shown) ?? [];
   if (chosen && panes.some((pane) => pane.lines.includes(chosen.line))) return;
@@ -149,7 +149,7 @@ export async function redraw() {
   }
 }
 
-// Asks for what is shown of one sentence only: attention and other translations.
+// Requests the details of a sentence: attention and other translations.
 function details(pane, line) {
   line.details ??= askDetails(pane, line).catch((error) => {
     line.details = null;
@@ -213,7 +213,7 @@ function drawOthers(pane, line, inDetail) {
   const shares = line.hypotheses.map(({ score }) => Math.exp(score / pane.model.ensemble));
   const sum = shares.reduce((a, b) => a + b, 0);
   line.hypotheses.forEach((one, index) => {
-    if (!one.text && one !== shown) return; // the end of the sentence right at its beginning
+    if (!one.text && one !== shown) return; // an empty translation
     const scores = `${percent(shares[index] / sum)} · score ${one.total.toFixed(2)} · `
       + `log-probability ${one.score.toFixed(2)}`;
     const score = element("span", { className: "score",
@@ -240,7 +240,7 @@ function replace(pane, line, hypothesis) {
 
 // --- other words ---------------------------------------------------------------------------------
 
-// The model's best words in the place of a word, each with the resulting translation.
+// Offers the model's best words instead of a word, each with the resulting translation.
 async function alternatives(pane, line, word, current) {
   const popover = $("choices");
   const box = word.getBoundingClientRect();
@@ -284,7 +284,7 @@ async function alternatives(pane, line, word, current) {
   }
 }
 
-// Alternatives by whole words: {text (null: the end), one, share, rest}, most probable first.
+// Alternatives grouped by whole word: {text (null: the end), one, share, rest}, most probable first.
 function wholeWords(pane, found, place) {
   const words = new Map();
   for (const one of found) {

@@ -1,11 +1,11 @@
-// Highlights words in the text that the user writes: a copy of it, invisible, lies over the field.
+// Highlights words of the source text, in an invisible copy that lies over the text field.
 
 const field = document.getElementById("source");
 const copy = document.getElementById("copy");
 const LEVELS = ["faint", "clear", "strong"];
 let reported = null;
 
-// Gives the copy the text of the field; it also gives the field its height.
+// Updates the copy, which also determines the height of the field.
 export function copyText() {
   copy.textContent = `${field.value}\n`;
   light([]);
@@ -27,7 +27,7 @@ export function light(words) {
   });
 }
 
-// Calls `look` with the place in the text at the pointer or, if `byCaret`, at the caret; null: none.
+// Calls look(place, byCaret) with the place in the text at the pointer or at the caret; null: none.
 export function watch(look) {
   const report = (place, byCaret) => {
     if (place === reported) return;

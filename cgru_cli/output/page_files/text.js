@@ -1,9 +1,9 @@
-// Text: its sentences, and the words that the model's pieces are in.
+// Text: its sentences, and its words with the model's pieces.
 
 import { element } from "./element.js";
 
-// Paragraphs of sentences {text, start}; a line is a paragraph and, if `byLine`, one sentence.
-// start: where the sentence is in the text.
+// The paragraphs of a text, as lists of sentences {text, start}. Each line is a paragraph and, if
+// `byLine`, one sentence. start: index of the sentence in the text.
 export function sentencesOf(text, byLine) {
   const segmenter = !byLine && Intl.Segmenter && new Intl.Segmenter([], { granularity: "sentence" });
   let place = 0;
@@ -18,7 +18,7 @@ export function sentencesOf(text, byLine) {
   });
 }
 
-// Text in lower case and without variants of characters; it keeps its length.
+// The text in lower case, with characters normalised (NFKC) where that keeps its length.
 function folded(text) {
   return Array.from(text, (c) => {
     const plain = c.normalize("NFKC").toLowerCase();
@@ -28,15 +28,15 @@ function folded(text) {
 
 const ESCAPED = { apos: "'", quot: '"', amp: "&", lt: "<", gt: ">", "#91": "[", "#93": "]", "#124": "|" };
 
-// How a piece may appear in text: without the marks of sub-words, and without Moses' escapes.
+// Forms in which a piece may appear in text: without sub-word marks, and without Moses' escapes.
 function surfaces(piece) {
   const plain = folded(piece.replace(/@@$/, "").replaceAll("▁", ""));
   const escape = (whole, name) => ESCAPED[name] ?? whole;
   return [plain, plain.replace(/^@(-)@$/, "$1").replace(/&(#?\w+);/g, escape)];
 }
 
-// Where pieces are in text: [{start, end, pieces}]. Pieces that differ from the text, as
-// normalisation changed it, share the text that the other ones leave.
+// The places of pieces in a text: [{start, end, pieces}]. Pieces that differ from the text, because
+// normalisation changed it, share the text between the other pieces.
 function placed(text, pieces) {
   const plain = folded(text);
   const found = [];
@@ -62,7 +62,7 @@ function placed(text, pieces) {
   return found;
 }
 
-// Text that starts at a place, with the pieces that it can only be for, by words.
+// Distributes the remaining pieces over the words of a text that starts at `place`.
 function shared(text, place, indices, pieces) {
   const marked = pieces.some((piece) => piece.startsWith("▁"));
   const found = Array.from(text.matchAll(/\S+/g), (word) => ({
@@ -78,7 +78,7 @@ function shared(text, place, indices, pieces) {
 }
 
 // The whole text as parts {text, start, pieces}: words with the indices of the model's pieces in
-// them, and what is between words, without pieces.
+// them, and the text between words, without pieces.
 export function wordsOf(text, pieces) {
   const places = placed(text, pieces);
   const segments = Intl.Segmenter ? new Intl.Segmenter([], { granularity: "word" }).segment(text)
@@ -111,7 +111,7 @@ export function wordsOf(text, pieces) {
 
 const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}]/u;
 
-// The direction of text, that of its first letter.
+// The direction of a text, which is that of its first letter.
 export function direction(text) {
   return RIGHT_TO_LEFT.test(text.match(/\p{L}/u)?.[0] ?? "") ? "rtl" : "ltr";
 }

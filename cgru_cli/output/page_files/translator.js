@@ -1,5 +1,5 @@
-// Translations by the server. Other files with the same functions may take the place of this one:
-// see cgru_cli/output/page.py.
+// Translations by the server. Other files with the same functions may replace this one: see
+// cgru_cli/output/page.py.
 
 export async function models() {
   const { models: served, limits } = await (await asked("/v1/models")).json();
@@ -9,7 +9,7 @@ export async function models() {
 export async function* translations(request, signal) {
   const stream = request.texts.length > 1;
   const answer = await asked("/v1/translate", { ...request, stream }, signal);
-  // Unlike a stream, one translation, which may have much attention, is compressed.
+  // One translation, whose attention may be large, is not streamed, so that it is compressed.
   if (!stream) return yield { index: 0, ...(await answer.json()).translations[0] };
   try {
     for await (const [name, data] of events(answer)) {
@@ -38,7 +38,7 @@ export async function* translatedDocument(file, model, signal) {
       yield await answer.json();
       await new Promise((resolve) => setTimeout(resolve, 500));
     }
-  } finally { // also when it is cancelled
+  } finally { // also after cancellation
     asked(address, null, undefined, "DELETE").catch(() => {});
   }
 }
