@@ -12,13 +12,13 @@ from ...output.hypothesis import Hypothesis
 
 
 class Summary:
-    """Costs summed over pairs, a column for each model or ensemble."""
+    """Sums costs and words over pairs, with a column for each model or ensemble."""
 
     def __init__(self, kind: str, ends: Sequence[bool], form: str = ".6f"):
         """kind: one of `options.score.SUMMARIES`, or cross-entropy, Marian's name for ce-mean.
 
-        ends: for each column, whether words end with EOS, which then counts; labels do not.
-        form: the format specification of numbers.
+        ends: for each column, whether to count EOS as a word; labels have no EOS. form: the format
+        specification of numbers.
         """
         self._kind, self._ends = kind, np.array(ends, np.int64)
         self._form = form
@@ -33,9 +33,11 @@ class Summary:
         self._pairs += 1
 
     def text(self) -> str:
-        """One number for each column. Raises CgruError for a mean of no pairs."""
+        """One number for each column. Raises CgruError for a mean of no pairs or no words."""
         if not self._pairs and self._kind != "ce-sum":
             raise CgruError("no pairs: there is no mean of their scores")
+        if not self._words.all() and self._kind in ("ce-mean-words", "perplexity"):
+            raise CgruError("no words: there is no mean of their scores")
         return " ".join(
             format(self._value(cost, words), self._form)
             for cost, words in zip(self._costs.tolist(), self._words.tolist(), strict=True)

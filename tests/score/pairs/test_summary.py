@@ -44,3 +44,11 @@ def test_no_pairs_have_a_sum_but_no_mean(kind):
         return
     with pytest.raises(CgruError, match="no pairs"):
         Summary(kind, [True]).text()
+
+
+@pytest.mark.parametrize("kind", ["ce-mean-words", "perplexity"])
+def test_lines_without_labels_have_no_mean(kind):
+    summary = Summary(kind, [False])
+    summary.add([Hypothesis((), True, 0.0, 0.0)])
+    with pytest.raises(CgruError, match="no words"):
+        summary.text()
