@@ -10,7 +10,7 @@ from ..errors import reason, writing
 
 
 class _Both:
-    """Standard error that copies complete lines to a file, except lines redrawn at a terminal."""
+    """Copies complete lines of standard error to a file, except lines that a terminal redraws."""
 
     def __init__(self, stream: TextIO | None, file: TextIO):
         self._stream, self._file, self._begun = stream, file, ""
@@ -39,7 +39,7 @@ class _Both:
 
 @contextlib.contextmanager
 def log_to(path: str | None, begins: str) -> Iterator[None]:
-    """Copy standard error to a file inside the block, after a first line `begins`.
+    """Copy standard error to a file inside the block, after `begins` as the first line.
 
     path: None for no file. The last line is Marian's `Total time: 1.23456s wall`, after the error
     that ended the block, if any. Raises CgruError if the file cannot be written.

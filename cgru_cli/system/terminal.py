@@ -8,14 +8,16 @@ from typing import TypeVar
 
 from ..errors import write
 
-Progress = bool | Callable[[int], object]  # whether to show a count, or a function that gets it
+Progress = bool | Callable[[int], object]  # whether to show the count, or a function of it
 Item = TypeVar("Item")
 CLEAR = "\r\x1b[K"  # clears the line of the terminal
 
 
 def is_terminal() -> bool:
     """Whether standard error is a terminal."""
-    return sys.stderr is not None and not sys.stderr.closed and sys.stderr.isatty()
+    with contextlib.suppress(AttributeError, ValueError):  # None, or closed
+        return sys.stderr.isatty()
+    return False
 
 
 def tell(message: str, quiet: bool = False) -> None:
@@ -55,7 +57,7 @@ class ProgressCounter:
 
 @contextlib.contextmanager
 def counting(what: str, progress: Progress) -> Iterator[Callable[[Iterable[Item]], Iterator[Item]]]:
-    """A function that passes on items and counts them; `progress` gets the count so far."""
+    """A function that yields items and counts them; `progress` is shown or gets the count."""
     counter = ProgressCounter(what, quiet=True, always=progress is True)
 
     def counted(items: Iterable[Item]) -> Iterator[Item]:
