@@ -110,8 +110,9 @@ def _with_models(
         EnsembleScorer.planned(plan, column, reading, with_alignment=attends) for column in columns
     ]
     if backward:
-        given = backward, backward_reading
-        scorers.append(EnsembleScorer.planned(plan, *given, weights=(), backward=True))
+        scorers.append(
+            EnsembleScorer.planned(plan, backward, backward_reading, weights=(), backward=True)
+        )
     scoring = _Scoring(plan, scorers, layout, heatmaps, lengths)
     with heatmaps, LineWriter(options.output) as writer:
         try:

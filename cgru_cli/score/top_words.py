@@ -21,8 +21,8 @@ from .plan import ScorePlan
 def write(plan: ScorePlan, models: Sequence[LoadedModel], pairs: Pairs) -> None:
     """Write the most probable words to --output.
 
-    Raises UsageError for several models without --ensemble, CgruError for models that ONNX Runtime
-    computes, that write no text, or that write it from its end, and for unreadable input.
+    Raises UsageError for several models without --ensemble; CgruError for ONNX models, models that
+    write from right to left or write labels, and unreadable input.
     """
     options = plan.options
     if len(models) > 1 and not plan.weights:
@@ -31,8 +31,8 @@ def write(plan: ScorePlan, models: Sequence[LoadedModel], pairs: Pairs) -> None:
     for loaded in models:
         if loaded.model.runtime == "onnx" or loaded.right_left or not loaded.writes_text:
             raise CgruError(
-                f"{loaded.model.path}: --word-top-k takes models that TensorFlow computes, and "
-                "that write text from its beginning"
+                f"{loaded.model.path}: --word-top-k needs a model that TensorFlow computes, and "
+                "that writes text from left to right"
             )
     tensorflow_start.start(options.device, options.cpu_threads)
     from ..network import network
@@ -69,7 +69,7 @@ def write(plan: ScorePlan, models: Sequence[LoadedModel], pairs: Pairs) -> None:
                 [scorer.read(pair.source, pair.target, number) for scorer in scorers]
                 for number, pair in enumerate(window, first)
             ]
-            sizes = [max(max(len(s), len(t)) for s, t in line) + 1 for line in lines]
+            sizes = [max(one.length for one in line) for line in lines]
             for batch in sorted(batches(sizes, options.mini_batch, max_tokens), key=min):
                 numbers = [first + i for i in batch]
                 found = top(numbers, [lines[i] for i in batch])

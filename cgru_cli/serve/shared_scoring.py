@@ -33,7 +33,7 @@ class SharedScoring:
         batch = self._batch()
         if batch:
             self._metrics.batch(self._kind.model.name, len(batch))
-            self.work += FIXED_WORK + 2 * len(batch) * max(_words(lines) for _, lines in batch)
+            self.work += FIXED_WORK + 2 * len(batch) * max(_length(lines) for _, lines in batch)
             lines = [lines for _, lines in batch]
             scored = self._scorer.batch([job.number for job, _ in batch], lines)
             for (job, _), pair in zip(batch, scored, strict=True):
@@ -57,7 +57,7 @@ class SharedScoring:
                 read = self._read(job)
             if read is None:
                 continue
-            longest = max(longest, _words(read[1]))
+            longest = max(longest, _length(read[1]))
             if batch and (len(batch) + 1) * longest > most_words:
                 self._held = read
                 break
@@ -81,6 +81,6 @@ class SharedScoring:
         job.done(outcome)
 
 
-def _words(lines: list[Line]) -> int:
-    """The number of words of a pair's longer side, including EOS."""
-    return max(max(map(len, line)) for line in lines) + 1
+def _length(lines: list[Line]) -> int:
+    """The length of a pair, as the model that splits it into the most words reads it."""
+    return max(line.length for line in lines)

@@ -104,12 +104,12 @@ class EnsembleScorer:
         if self._with_mean and any(words != read[0] for words in read):
             raise CgruError(
                 f"line {number + 1}: the models split the source into different words, so that "
-                "their attention cannot be averaged; score with one after another"
+                "their attention cannot be averaged; score with each model separately"
             )
         return lines
 
     def batch(self, numbers: Sequence[int], lines: Sequence[Sequence[Line]]) -> list[ScoredPair]:
-        """Score pairs together; numbers: the lines, for messages."""
+        """Score pairs in one batch; numbers: their lines, for messages."""
         columns = [
             model(numbers, [line[m] for line in lines]) for m, model in enumerate(self.models)
         ]
@@ -127,7 +127,7 @@ class EnsembleScorer:
         return pairs
 
     def views(self, pair: ScoredPair, names: Sequence[str]) -> list[View]:
-        """The heat maps of a pair: the mean, then every model with attention, by these names."""
+        """The heat map of a model, or of an ensemble's mean and of each model with attention."""
         together = MEAN if len(self.models) > 1 else names[0]
         shown = [(together, pair.source, pair.hypothesis, self.weights or (1.0,))]
         shown += [
@@ -179,10 +179,7 @@ def in_batches(
         [scorer.read(source, target, first + i) for scorer in scorers]
         for i, (source, target) in enumerate(pairs)
     ]
-    sizes = [
-        max(max(len(one.source), len(one.target)) for of_scorer in line for one in of_scorer) + 1
-        for line in lines
-    ]
+    sizes = [max(one.length for of_scorer in line for one in of_scorer) for line in lines]
     together = batches(sizes, mini_batch, min(scorer.max_tokens for scorer in scorers))
     for batch in sorted(together, key=min):  # so that ordered output can start early
         numbers = [first + i for i in batch]

@@ -24,6 +24,11 @@ class Line(NamedTuple):
     source: list[str]
     target: list[str]
 
+    @property
+    def length(self) -> int:
+        """The number of words of the longer side, including EOS."""
+        return max(len(self.source), len(self.target)) + 1
+
 
 class ModelScorer:
     """Reads both sides of a pair as a model does, and scores batches by forced decoding."""
@@ -78,7 +83,7 @@ class ModelScorer:
         return Line(source_words, words[::-1] if self.loaded.right_left else words)
 
     def __call__(self, numbers: Sequence[int], lines: Sequence[Line]) -> Scores:
-        """Score a batch; numbers: the lines, for messages."""
+        """Score a batch of pairs; numbers: their lines, for messages."""
         source, source_mask = self.loaded.source_batch([line.source for line in lines], numbers)
         target, mask = self.loaded.target_batch([line.target for line in lines])
         scores = self._scorer(source, source_mask, target, mask)
