@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 _TESTS = {"bootstrap": "bs", "randomisation": "ar"}
 
-# Each metric's scores by system, and each metric's signature. A score has the keys "score"; "mean"
-# and "interval", the mean of resamplings and half the width of their 95 % interval; and "p", the
-# p-value of the difference from the baseline.
+# The scores of every system by metric, and the signatures by metric. A score has the key "score",
+# and if computed, "mean" and "interval" (the mean of resamplings, and half the width of their 95 %
+# interval) and "p" (the p-value of the difference from the baseline).
 Scores = tuple[dict[str, list[dict[str, float]]], dict[str, str]]
 
 
@@ -73,7 +73,7 @@ def metric_of(
     force: bool = False,
     sentences: bool = False,
 ) -> Metric:
-    """The metric; it computes statistics of given references once for all systems.
+    """The metric; it computes the references' statistics, if given, once for all systems.
 
     texts: the systems' outputs, for metrics of labels. force: do not warn about tokenised text.
     sentences: whether to score single sentences, which may be shorter than BLEU's longest n-grams.

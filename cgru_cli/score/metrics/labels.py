@@ -28,10 +28,10 @@ class _LabelSignature(Signature):
 
 
 class LabelMetric(Metric):
-    """2 P R / (P + R) of items, as the mean over their groups.
+    """F1 = 2 P R / (P + R) of precision P and recall R, averaged over groups of items.
 
-    An item is a label at its position, or a span; it is correct if the reference also has it. With
-    labels in one group, F1 is the accuracy, because precision and recall are equal.
+    An item is a label at its position, or a span; it is correct if the reference also has it. If
+    all labels are in one group, F1 is the accuracy, because precision and recall are equal.
     """
 
     _SIGNATURE_TYPE = _LabelSignature
@@ -98,11 +98,11 @@ class LabelMetric(Metric):
 
 
 def spans(tags: Sequence[str]) -> set[tuple[str, int, int]]:
-    """Kind, first and last place of each span in tags such as B-PER I-PER.
+    """The kind, the first and the last place of each span in tags such as B-PER I-PER.
 
-    A tag is a letter and a kind, such as B-PER: B begins a span, I continues or begins a span of
-    its kind, E ends a span, S is a whole span; O and any other word are outside spans (seqeval's
-    `get_entities`, which follows CoNLL's conlleval).
+    A tag is a letter and a kind, such as B-PER: B begins a span, I continues a span of the same
+    kind or begins one, E ends a span, S is a whole span; O and any other word are outside spans
+    (seqeval's `get_entities`, which follows CoNLL's conlleval).
     """
     ended: set[tuple[str, int, int]] = set()
     previous, kind, begin = "O", "", 0
@@ -127,7 +127,7 @@ _METRICS: dict[str, tuple[str, str, Callable[[Sequence[str]], Iterable[tuple]]]]
 
 
 def check_lines(name: str, lines: Sequence[str], reference: str, references: Sequence[str]) -> None:
-    """Raises CgruError for the first line whose number of labels differs from its reference.
+    """Raise CgruError for the first line whose number of labels differs from its reference.
 
     name, reference: names of the files.
     """

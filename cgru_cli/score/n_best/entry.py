@@ -43,7 +43,7 @@ class Entry(NamedTuple):
         return len(tokens(self.text)) + 1
 
     def with_total(self, total: float, join: Callable[[str], str] = str) -> str:
-        """The line with its newline, and another total after its features; join: of its text."""
+        """The line and its newline, with this total after its features; join: converts the text."""
         rest = self.fields[self.place + 1 :]
         if rest and is_number(rest[0].strip(" ")):  # the former total
             rest = rest[1:]
@@ -74,7 +74,7 @@ def parse(line: str) -> Entry:
 
 
 def place_of(fields: list[list[str]]) -> int:
-    """The place of the features: the first field with names, else the first with only numbers.
+    """The index of the features: the first field with names, else the first with only numbers.
 
     fields: the words of each field.
     """
@@ -104,7 +104,7 @@ def _features(words: list[str]) -> dict[str, float]:
                 raise CgruError("a feature has no name")
             if name in groups:
                 raise CgruError(
-                    f"feature {name} occurs twice; --n-best-feature names those of models"
+                    f"feature {name} occurs twice; name the models' scores with --n-best-feature"
                 )
             groups[name] = []
         else:

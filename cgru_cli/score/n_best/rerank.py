@@ -33,10 +33,11 @@ class Sentences:
         *,
         in_words: bool = False,
     ):
-        """alpha: scores are divided by (the hypothesis' number of words) ** alpha. The number comes
-        from a model that scores the list (lengths: by line from 0, added before the line is read);
-        otherwise from the word scores in the line, or from the text if in_words, which then has the
-        model's own words.
+        """alpha: scores are divided by length ** alpha, where length is the number of words of the
+        hypothesis. lengths: this number by line (from 0) if a model scores the list, added before
+        the line is read; otherwise the word scores in the line give the number. in_words: whether
+        the text consists of the model's own words, so that they can be counted if the line has no
+        word scores.
         """
         self.name = name
         self.features: tuple[str, ...] = ()

@@ -35,7 +35,8 @@ class Tuner:
         self._lists: list[list[Entry]] = []
         options = plan.options
         weight_search.optimizer()
-        metric_of(_metric(plan), options)
+        self._name = _metric(plan)
+        self._metric = metric_of(self._name, options, force=True)
         if not os.path.isdir(os.path.dirname(str(options.tune)) or "."):
             raise CgruError(f"{options.tune}: its folder does not exist")
         self._references = read_references(options.reference)
@@ -75,10 +76,10 @@ class Tuner:
         """Tune, and return the content of the file of weights."""
         options, weights = self._plan.options, self._reranker.weights
         features, join = self._reranker.sentences.features, self._reranker.join
-        name = _metric(self._plan)
-        metric = metric_of(name, options, force=True)
         texts = [[join(entry.text) for entry in entries] for entries in self._lists]
-        development = weight_search.Development.of(self._lists, texts, self._references, metric)
+        development = weight_search.Development.of(
+            self._lists, texts, self._references, self._metric
+        )
         starting = development.starting()
         if weights.by_name is not None or weights.in_order:
             starting = weights.for_features(features)
@@ -92,8 +93,8 @@ class Tuner:
         return {
             "weights": kept["weights"],
             "normalize": self._plan.alpha,
-            "metric": name,
-            "signature": metric.get_signature().format(),
+            "metric": self._name,
+            "signature": self._metric.get_signature().format(),
             "score": kept["score"],
             **found,
             "sentences": len(self._lists),

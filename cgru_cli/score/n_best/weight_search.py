@@ -1,10 +1,11 @@
-"""`cgru score --tune`: find the weights of an n-best list's features with the best translations.
+"""`cgru score --tune`: find the feature weights that select an n-best list's best translations.
 
 The search optimises the metric of the whole corpus, computed from the statistics of each
-hypothesis, as in minimum error rate training (Och 2003). The metric has steps and no gradient, so
-differential evolution finds the region, and exact line searches along the axes finish; either alone
-scores lower. Runs on resampled sentences come first: their weights join the population of the run
-on all sentences, and the sentences that each run left out estimate the gain on other texts.
+hypothesis, as in minimum error rate training (Och 2003). The metric is piecewise constant, without
+a useful gradient, so differential evolution finds the region, and exact line searches along the
+axes refine the weights; either alone scores lower. Runs on resampled sentences come first: their
+weights join the population of the run on all sentences, and the sentences that each run left out
+estimate the gain on other texts.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _PATIENCE = 15  # generations without a better point
 
 
 class Development:
-    """Hypotheses of S sentences with D features and T statistics of a metric, at most K each."""
+    """At most K hypotheses of each of S sentences, with D features and T statistics of a metric."""
 
     def __init__(self, features: np.ndarray, stats: np.ndarray, metric: Metric):
         """features: (S,K,D), normalised by length; stats: (S,K,T), which add up to the corpus'.
@@ -46,7 +47,7 @@ class Development:
         references: Sequence[Sequence[str]],
         metric: Metric,
     ) -> Development:
-        """texts: the text of each entry that the metric reads; references: (R,S), R per sentence.
+        """texts: the text of each entry as the metric reads it; references: (R,S), R per sentence.
 
         A sentence without hypotheses counts as an empty translation.
         """
@@ -126,7 +127,7 @@ class Development:
 def tune(
     development: Development, starting: Sequence[float], restarts: int, samples: int, seed: int
 ) -> dict[str, Any]:
-    """Find the weights that score best on the list, never worse than the starting weights.
+    """Find the weights that score best on the list, at least as well as the starting weights.
 
     restarts: runs on resampled sentences; samples: resampled lists for the intervals. The same seed
     gives the same weights. Raises CgruError if scipy is missing.

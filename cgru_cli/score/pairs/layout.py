@@ -39,7 +39,7 @@ class ScoreLayout:
         if self.models > 1 and (self.layout.word_scores or self.layout.alignment is not None):
             raise UsageError(
                 "--word-scores and --alignment need one model; add --ensemble, or score with "
-                "one after the other"
+                "each model separately"
             )
 
     def pair(

@@ -25,7 +25,7 @@ class Pair(NamedTuple):
 
 
 class Pairs:
-    """Pairs, one for each line of a text, in windows to sort and batch together."""
+    """Reads pairs, one for each line of a text, in windows to be sorted and batched."""
 
     def __init__(self, lines: LineReader, sources: LineReader | None = None):
         self._lines, self._sources = lines, sources

@@ -73,7 +73,7 @@ def test_new_total_follows_the_features(line, expected):
         ("0 ||| a ||| F0= nan", "feature F0 is nan"),
         ("0 ||| a ||| -inf", "feature without a name is -inf"),
         ("0 ||| a ||| F0= F1= 2", "feature F0 has no value"),
-        ("0 ||| a ||| F0= 1 F0= 2", "feature F0 occurs twice; --n-best-feature"),
+        ("0 ||| a ||| F0= 1 F0= 2", "feature F0 occurs twice; name the models' scores"),
         ("0 ||| a ||| = 1", "a feature has no name"),
     ],
 )
