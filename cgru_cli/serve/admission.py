@@ -1,4 +1,4 @@
-"""The admission of requests, the security headers of all answers, and the log."""
+"""Accept or refuse requests, add security headers to all answers, and log the requests."""
 
 import time
 from collections.abc import Collection, Sequence
@@ -17,7 +17,7 @@ from .problems import Refusal, failed
 from .service import Service
 
 WITHOUT_PASSWORD = {"/health/live", "/health/ready", "/languages", *page.PATHS}
-KEYED = "/translate"  # whose handler reads the field `api_key` of LibreTranslate's protocol
+KEYED = "/translate"  # the password may be in the body: the field `api_key` of LibreTranslate
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -108,11 +108,11 @@ class Admission:
             if len(headers.getlist("host")) != 1:
                 return Refusal("invalid_request", "a request needs one Host header", close)
             if not {"*", host_of(headers["host"])} & self._hosts:
-                return Refusal("wrong_host", "requests to this host name need --host-name")
+                return Refusal("wrong_host", "this host name is not one of --host-name")
         if origin := headers.get("origin"):
             is_own = origin.partition("://")[2].lower() == headers.get("host", "").lower() != ""
             if not is_own and not {"*", origin}.intersection(self._sites):
-                return Refusal("other_site", "requests from pages of other sites need --cors")
+                return Refusal("other_site", "the site of the page is not one of --cors")
         if not self._passwords or path in WITHOUT_PASSWORD:
             return None
         given = headers.get("authorization")

@@ -24,15 +24,14 @@ from .problems import CODES, Refusal, failed
 from .rest import Rest
 from .service import Service
 
-_COMPRESSED = 2000  # bytes: smaller answers are not worth it
+_COMPRESSED = 2000  # bytes; smaller answers are not compressed
 _LEVEL = 4  # of 9: JSON of attention shrinks to a third, at 60 MB/s
 
 
 def application(service: Service, passwords: Sequence[str] = ()) -> Admission:
-    """All paths of the server; passwords: if not empty, requests need one of them."""
+    """The ASGI application with all paths; passwords: if not empty, requests need one of them."""
     known = [password.encode() for password in passwords]
     rest, nematus, libre = Rest(service), NematusRest(service), LibreTranslate(service)
-
     documents = Documents(service)
     ok = JSONResponse({"status": "ok"})
 

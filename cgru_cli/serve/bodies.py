@@ -1,4 +1,4 @@
-"""Read requests within limits, and cancel the computation of requests without a client."""
+"""Read bodies of requests within limits, and cancel requests whose clients disconnect."""
 
 import asyncio
 from collections.abc import Sequence
@@ -20,11 +20,11 @@ async def body(request: Request, options: ServeOptions, largest: int | None = No
     """
     close, encoding = {"Connection": "close"}, request.headers.get("content-encoding", "identity")
     if encoding.lower() != "identity":
-        message = f"Content-Encoding {encoding!r}: send the body as it is"
+        message = f"Content-Encoding {encoding!r}: send the body without it"
         raise Refusal("encoded", message, {"Accept-Encoding": "identity"} | close)
     largest = options.max_body * 1024 if largest is None else largest
     content = bytearray()
-    too_large = Refusal("too_large", f"more than {largest // 1024} KiB", close)
+    too_large = Refusal("too_large", f"the body has more than {largest // 1024} KiB", close)
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > largest:
         raise too_large

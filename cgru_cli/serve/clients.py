@@ -54,14 +54,14 @@ def admit(scope: Scope, password: str, passwords: Sequence[bytes]) -> bool:
 
 
 class RateLimit:
-    """Allows `limit` lines a minute for each account, at once or spread; None: no limit.
+    """Allows `limit` lines per minute and account, all at once or not; None: no limit.
 
-    A request is refused unless one more line is allowed. A request with many lines therefore
-    passes, and later requests wait longer.
+    A request passes if its first line is within the limit. After a request with many lines, the
+    account therefore has to wait longer.
     """
 
     def __init__(self, limit: int | None, now: Callable[[], float] = time.monotonic):
-        self._seconds, self._now = 60 / limit if limit else 0.0, now  # for each line
+        self._seconds, self._now = 60 / limit if limit else 0.0, now  # seconds per line
         self._until: dict[str, float] = {}  # time from which the lines so far are within the limit
 
     def check(self, account: str) -> None:

@@ -1,6 +1,7 @@
-"""Documents: `POST /v1/documents` starts a translation; its address returns progress or the file.
+"""Documents: `POST /v1/documents` starts a translation, and returns an address to poll.
 
-Another thread reads and writes the document, and its sentences queue as lines of one client.
+The address returns the progress, then the translated file. Another thread reads and writes the
+document; its sentences are queued like the lines of other requests.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from .service import Service
 from .work import Kind, Line
 
 MOST_SEGMENTS = 10_000
-KEPT = 600  # seconds for which a finished document can be fetched
+KEPT = 600  # seconds for which a finished document is kept
 MOST_UNFINISHED = 8  # unfinished documents of a client, which take memory
 MOST_KEPT = 1000  # documents of all clients, finished or not
 _AT_ONCE = 100  # lines of a document in the queue
@@ -39,7 +40,7 @@ _PATH = "/v1/documents"
 
 @dataclass
 class _Job:
-    """A document in translation. problem: the reason if it ended without a file."""
+    """A document and its translation. problem: why the translation ended without a file."""
 
     name: str
     media_type: str
@@ -122,7 +123,7 @@ class Documents:
         wait = {"Retry-After": "5"}
         own = sum(job.account == account and not job.ended for job in self._jobs.values())
         if own >= MOST_UNFINISHED:
-            message = f"{own} documents of this client are in translation; try again later"
+            message = f"this client has {own} unfinished documents; try again later"
             raise Refusal("rate_limited", message, wait)
         if len(self._jobs) >= MOST_KEPT:
             message = f"this server keeps at most {MOST_KEPT} documents; try again later"
@@ -159,7 +160,7 @@ class Documents:
         longest = self._service.options.max_characters
         for place, segment in enumerate(document.segments, 1):
             if len(segment) > longest:  # placing marks must take bounded time
-                size = f"{len(segment)} characters; this server takes lines of {longest}"
+                size = f"{len(segment)} characters; this server takes {longest} per line"
                 raise Refusal("too_large", f"paragraph {place}: {size}")
         paragraphs = await asyncio.to_thread(_paragraphs, kind.model, document)
         lines = [

@@ -15,7 +15,7 @@ from .shared_scoring import SharedScoring
 from .shared_search import SharedSearch
 from .work import Deliver, Job, Kind, Line, Pair, Ticket
 
-RUNNING = 4  # kinds computed at a time, each within the workspace
+RUNNING = 4  # kinds computed at a time, each of which may fill the workspace
 LARGE = 2  # kinds of large requests among them
 TURN = 500  # row-steps for which a kind may continue; a single step may cost more
 IDLE = 1.0  # seconds between garbage collections while the engine is idle
@@ -35,7 +35,7 @@ class Engine:
     """
 
     def __init__(self, metrics: Metrics, *, queue: int = 10_000, batch_wait: float = 0.005):
-        """queue: maximum number of waiting lines; batch_wait: seconds for others to join a line."""
+        """queue: maximum number of waiting lines; batch_wait: seconds to wait for more lines."""
         self.metrics, self.batch_wait = metrics, batch_wait
         self._queue: FairQueue[Kind, Job] = FairQueue(queue)
         self._changed = threading.Condition()  # guards the queue
@@ -216,7 +216,8 @@ def _failure(error: Exception) -> CgruError:
     kind = type(error).__name__
     if isinstance(error, MemoryError) or kind == "ResourceExhaustedError":
         return Refusal(
-            "out_of_memory", "there is not enough memory for this line; shorten it, or its beam"
+            "out_of_memory",
+            "there is not enough memory for this line; shorten it, or use a smaller beam",
         )
     with contextlib.suppress(Exception):
         tell(f"internal error, {kind}: {reason(error)}; the server continues")

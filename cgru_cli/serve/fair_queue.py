@@ -40,12 +40,12 @@ class FairQueue(Generic[Kind, Item]):
         return list(self._kinds)
 
     def waiting(self, kind: Kind) -> tuple[int, float]:
-        """The number of items of a kind, and the time since when they wait (`time.monotonic`)."""
+        """The number of items of a kind, and when their wait began (`time.monotonic`)."""
         waiting = self._kinds.get(kind)
         return (waiting.count, waiting.since) if waiting else (0, 0.0)
 
     def put(self, kind: Kind, client: Hashable, request: Hashable, items: list[Item]) -> bool:
-        """Add all items of a request, or none if they exceed the limit; returns whether it did."""
+        """Add all items of a request unless they exceed the limit; returns whether they fit."""
         if len(self) + len(items) > self.limit:
             return False
         if items:

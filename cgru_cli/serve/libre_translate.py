@@ -25,7 +25,7 @@ from .service import Service
 def is_form(request: Request, content: bytes) -> bool:
     """Whether the body is a form, as from this protocol's Python client.
 
-    curl calls every body a form, so a body that begins like JSON is none.
+    curl declares every body as a form by default, so a body that begins like JSON is not a form.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip()
     return kind == "application/x-www-form-urlencoded" and not content.lstrip().startswith(b"{")
@@ -66,7 +66,8 @@ class LibreTranslate:
         marked = asked.format == "html"
         if marked and model.plan.options.markup != "html":
             raise Refusal(
-                "not_possible", "format html: this server translates text; it needs --markup html"
+                "not_possible",
+                "format html: this server translates plain text; html needs --markup html",
             )
         n_best = asked.alternatives + 1
         kind = service.searching(model, SearchOptions(n_best=n_best))

@@ -1,4 +1,4 @@
-"""Types of requests and answers in JSON; msgspec checks them, and `openapi` describes them."""
+"""Types of requests and answers in JSON, which msgspec checks and `openapi` describes."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -60,13 +60,13 @@ class TranslateRequest(ModelRequest, frozen=True, kw_only=True):
     ] = None
     prefix_bias: Annotated[
         Annotated[float, Meta(gt=0, lt=1)] | None,
-        about("share of the probability that words of prefixes get, instead of being forced"),
+        about("give the words of prefixes this share of the probability instead of forcing them"),
     ] = None
     constraints: Annotated[
         list[list[Text | list[Text]]] | None,
         about(
-            "phrases that each translation must contain; one list per text, in which a list of "
-            "phrases stands for any of them"
+            "phrases that each translation must contain; one list per text; a list of phrases "
+            "inside it stands for any one of them"
         ),
     ] = None
     avoid: Annotated[list[Text], about("phrases that no translation may contain")] = []
@@ -80,7 +80,7 @@ class TranslateRequest(ModelRequest, frozen=True, kw_only=True):
     mbr: Annotated[
         Positive | None,
         about(
-            "return the sample most similar to all of this many samples; totals are similarities"
+            "number of samples; returns the one most similar to all, with the similarity as total"
         ),
     ] = None
     mbr_utility: Annotated[
@@ -92,8 +92,8 @@ class TranslateRequest(ModelRequest, frozen=True, kw_only=True):
     split_sentences: Annotated[
         bool | Annotated[str, Meta(extra_json_schema={"pattern": LANGUAGE})],
         about(
-            "translate each sentence of the texts, which may have line breaks, by itself: true, or "
-            "the code of their language"
+            "translate each sentence separately; texts may then have several sentences and line "
+            "breaks. true, or the code of the texts' language"
         ),
     ] = False
     stream: Annotated[
@@ -108,7 +108,7 @@ class TranslateRequest(ModelRequest, frozen=True, kw_only=True):
 class AlternativesRequest(ModelRequest, frozen=True, kw_only=True):
     text: Annotated[Text, about("the line to translate")]
     prefix: Annotated[
-        list[Text], about("words of the translation before the word in question, as the model's")
+        list[Text], about("the model's words of the translation before the word to replace")
     ]
     count: Annotated[
         Positive | None,
@@ -145,8 +145,8 @@ class LibreRequest(Struct, frozen=True, kw_only=True):
     """A request of LibreTranslate's protocol, which ignores unknown fields."""
 
     q: Annotated[str | list[str], about("text to translate, or a list of texts")]
-    source: Annotated[str, about("code of the language, or auto: the first that fits")]
-    target: Annotated[str, about("code of the language")]
+    source: Annotated[str, about("code of the source language, or auto: any")]
+    target: Annotated[str, about("code of the target language")]
     format: Annotated[Literal["text", "html"], about("html needs a server with --markup html")] = (
         "text"
     )
@@ -173,7 +173,7 @@ class ScoredWords(Struct, kw_only=True):
     ] = UNSET
     alignment: Annotated[
         list[list[float]] | UnsetType,
-        about("a row for each word and EOS; a column for each source word"),
+        about("attention: a row for each word and EOS, a column for each source word and EOS"),
     ] = UNSET
 
 
@@ -182,7 +182,7 @@ class Hypothesis(ScoredWords, kw_only=True):
 
 
 class Alternative(Hypothesis, kw_only=True):
-    word: Annotated[str | None, about("null: the end of the sentence")]
+    word: Annotated[str | None, about("the suggested word; null: the end of the sentence")]
     probability: float
 
 
@@ -216,34 +216,36 @@ class ScoreAnswer(Struct):
 
 
 class Languages(Struct):
-    source: Annotated[str, about("code, such as en")]
+    source: Annotated[str, about("code of the source language, such as en")]
     target: str
 
 
 class ModelDescription(Struct):
     name: str
-    ensemble: Annotated[int, about("number of models")]
-    reads_source: Annotated[bool, about("false: a language model")]
+    ensemble: Annotated[int, about("number of models in the ensemble; 1 for a single model")]
+    reads_source: Annotated[bool, about("whether it reads a source; false: a language model")]
     attention: bool
     right_to_left: bool
     raw_text: Annotated[bool, about("the model splits text into words itself")]
     beam_size: int
     normalize: float
-    languages: Annotated[Languages | None, about("null: the model does not say")]
-    type: Annotated[str, about("such as cgru, lm (a language model), classifier or tagger")]
+    languages: Annotated[Languages | None, about("null if the model does not state them")]
+    type: Annotated[str, about("type, such as cgru, lm (a language model), classifier or tagger")]
 
 
 class Limits(Struct):
-    """The limits of a request."""
+    """The limits of requests."""
 
     lines: int
-    characters: Annotated[int, about("of one line")]
+    characters: Annotated[int, about("maximum number of characters of a line")]
     beam_size: int
-    phrases: Annotated[int, about("constraints of one line")]
-    seconds: Annotated[float, about("from the first byte of a request to its answer")]
-    body: Annotated[int, about("bytes of a request")]
-    document: Annotated[int, about("bytes of a document")]
-    lines_per_minute: Annotated[int | None, about("of a client; null: any number")]
+    phrases: Annotated[int, about("maximum number of constraints of a line")]
+    seconds: Annotated[float, about("maximum time from the first byte of a request to its answer")]
+    body: Annotated[int, about("maximum size of a request in bytes")]
+    document: Annotated[int, about("maximum size of a document in bytes")]
+    lines_per_minute: Annotated[
+        int | None, about("maximum number of lines of a client; null: no limit")
+    ]
 
 
 class ModelsAnswer(Struct):
@@ -281,14 +283,15 @@ class DocumentProgress(Struct):
 
 class LibreLanguage(Struct):
     code: str
-    name: Annotated[str, about("in English")]
+    name: Annotated[str, about("English name of the language")]
     targets: list[str]
 
 
 class LibreAnswer(Struct):
     translated_text: str | list[str] = msgspec.field(name="translatedText")
     alternatives: Annotated[
-        list[str | list[str]] | UnsetType, about("of each text a list, where `q` is a list")
+        list[str | list[str]] | UnsetType,
+        about("other translations; if `q` is a list, a list of them for each text"),
     ] = UNSET
 
 
@@ -314,9 +317,9 @@ def fields_of(content: bytes) -> dict[str, Any]:
 
 
 def converted(kind: type[Request], values: Mapping[str, Any]) -> Request:
-    """The request of these fields; null stands for a missing field.
+    """The request with these fields; null stands for a missing field.
 
-    Raises Refusal, naming the field, if the fields do not fit the kind.
+    Raises Refusal, naming the field, for a field that is missing, unknown or invalid.
     """
     try:
         given = {name: value for name, value in values.items() if value is not None}

@@ -38,9 +38,9 @@ class Metrics:
         seconds = "Seconds from a request to its answer."
         self._seconds = histogram("cgru_request_seconds", seconds, ["path"], buckets=_SECONDS)
         self._lines = counter("cgru_lines", "Lines translated, or pairs scored.", ["model", "task"])
-        words = "Words or pieces, as the model counts them, of translated and scored lines."
+        words = "The model's words or pieces in translated and scored lines."
         self._words = counter("cgru_words", words, ["model", "task", "side"])
-        lines = "Lines computed together, each time that lines joined."
+        lines = "Lines computed together, recorded whenever lines join."
         self._batch = histogram("cgru_batch_lines", lines, ["model"], buckets=_LINES)
         self._queue = gauge("cgru_queue_lines", "Lines waiting in the queue.")
         self._active = gauge("cgru_requests_in_progress", "Requests not answered yet.")
@@ -56,19 +56,19 @@ class Metrics:
         self._seconds.labels(path).observe(seconds)
 
     def translated(self, model: str, words: int, translation: Translation) -> None:
-        """Count a translated line; words: their number in its source."""
+        """Count a translated line; words: the number of its source words."""
         self._lines.labels(model, "translate").inc()
         self._words.labels(model, "translate", "source").inc(words)
         best = translation.hypotheses[0].tokens if translation.hypotheses else ()
         self._words.labels(model, "translate", "target").inc(len(best))
 
     def scored(self, model: str, words: int) -> None:
-        """Count a scored pair; words: their number in its translation."""
+        """Count a scored pair; words: the number of its target words."""
         self._lines.labels(model, "score").inc()
         self._words.labels(model, "score", "target").inc(words)
 
     def batch(self, model: str, lines: int) -> None:
-        """Record that lines joined a model's computation; lines: their total number now."""
+        """Record that lines joined a model's computation, which now has this number of lines."""
         self._batch.labels(model).observe(lines)
 
     def text(self) -> bytes:

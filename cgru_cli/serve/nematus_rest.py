@@ -1,4 +1,4 @@
-"""Nematus' server: `POST /translate` and `GET /status`.
+"""Nematus' protocol: `POST /translate` with the field `segments`, and `GET /status`.
 
 Source: Nematus, `nematus/server.py`, `nematus/server/api/nematus_style.py` and
 `nematus/sample_client.py`. Segments and translations are lists of words.

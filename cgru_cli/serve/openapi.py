@@ -16,8 +16,9 @@ _PARAMETERS = {
     "/v1/documents": [
         {"name": "name", "in": "query", "required": True}
         | {"schema": {"type": "string", "minLength": 1}}
-        | {"description": "name of the file, whose ending is its format"},
-        {"name": "model", "in": "query", "schema": {"type": "string"}},
+        | {"description": "name of the file; its suffix determines the format"},
+        {"name": "model", "in": "query", "schema": {"type": "string"}}
+        | {"description": "name of the model; default: the first"},
     ],
     _DOCUMENT: [{"name": "number", "in": "path", "required": True, "schema": {"type": "string"}}],
 }
@@ -70,7 +71,7 @@ def description(*, protected: bool) -> Schema:
 
     meanings: dict[str, list[str]] = {}
     for code, (status, meaning) in CODES.items():
-        if status != 499:  # its client is gone
+        if status != 499:  # which no client receives
             meanings.setdefault(str(status), []).append(f"{code}: {meaning}")
     paths: Schema = {}
     for method, path, summary, asked, answers in _OPERATIONS:

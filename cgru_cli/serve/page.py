@@ -19,7 +19,7 @@ PATHS = {"/" if name == "index.html" else f"/{name}": name for name in page_file
 
 
 def routes() -> Iterator[Route]:
-    """The routes of the files; reads the files once."""
+    """The routes of the files, which are read only when the server starts."""
     contents = page_files()
     for path, name in PATHS.items():
         yield Route(path, _answering(contents[name], TYPES[PurePath(name).suffix]), methods=["GET"])

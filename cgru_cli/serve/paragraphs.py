@@ -27,9 +27,9 @@ async def translated(
 ) -> list[Translation]:
     """The translations of texts, with their line breaks.
 
-    In HTML, whose elements may contain line breaks, these are spaces. sentences: splits lines into
-    sentences; None if each line is a sentence. avoided, plain: of each line (see `Line`).
-    n_best: the length of the n-best list that a text of one sentence keeps. Raises Refusal.
+    In HTML, where an element may contain line breaks, they become spaces. sentences: splits lines
+    into sentences; None if each line is a sentence. avoided, plain: of each line (see `Line`).
+    n_best: the number of translations to return of a text of one sentence. Raises Refusal.
     """
     if not service.ready:
         raise Refusal("loading", headers={"Retry-After": "5"})
@@ -42,7 +42,7 @@ async def translated(
     ]
     for number, text in enumerate(lines):
         if form and any(len(line) > longest for line in text):
-            message = f"this server takes lines of {longest} characters"
+            message = f"this server takes {longest} characters per line"
             raise Refusal("too_large", message, field=f"texts[{number}]")
 
     def begun() -> list[list[Paragraph]]:

@@ -58,7 +58,7 @@ class Refusal(CgruError):
 
     @classmethod
     def of(cls, line: Any, number: int, code: str, problem: str, place: int = 0) -> Self:
-        """The refusal of a line (counted from 0); place: the index in `texts` of the wrong text."""
+        """The refusal of a line (counted from 0); place: index of the invalid text in `texts`."""
         return cls(code, f"line {number + 1}: {problem}", field=line.field(number, place))
 
     @property
@@ -72,8 +72,8 @@ class Problem(Struct):
 
     title: Annotated[str, Meta(description="the name of the status")]
     status: int
-    code: Annotated[str, Meta(description="of the error", extra_json_schema={"enum": [*CODES]})]
-    detail: Annotated[str, Meta(description="one line for people")]
+    code: Annotated[str, Meta(description="error code", extra_json_schema={"enum": [*CODES]})]
+    detail: Annotated[str, Meta(description="explanation in one line")]
     field: Annotated[str | UnsetType, Meta(description="the field at fault, such as texts[2]")] = (
         UNSET
     )

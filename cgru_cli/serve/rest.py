@@ -77,39 +77,40 @@ class Rest:
         )
         kind = service.searching(model, search, forced=forced)
         if asked.split_sentences:
-            return encoded(await self._paragraphs(request, kind, asked))
-        if asked.stream or "text/event-stream" in request.headers.get("accept", ""):
+            done = await self._paragraphs(request, kind, asked)
+        elif asked.stream or "text/event-stream" in request.headers.get("accept", ""):
             client = client_of(request)
             service.check(client, lines)
             events = self._events(client, kind, lines, asked)
             headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
             return StreamingResponse(events, media_type="text/event-stream", headers=headers)
-        done = await answered(request, service, kind, lines)
+        else:
+            done = await answered(request, service, kind, lines)
         translations = [_line(messages.TranslatedLine, model, one, asked) for one in done]
         return encoded(messages.TranslateAnswer(model.name, translations))
 
     async def _paragraphs(
         self, request: Request, kind: Kind, asked: messages.TranslateRequest
-    ) -> messages.TranslateAnswer:
-        """The translations of texts, by translating sentences as lines. Raises Refusal."""
+    ) -> list[Translation]:
+        """The translations of texts whose sentences are translated separately. Raises Refusal."""
         for name in (*_MORE, "prefixes", "constraints", "alignment", "word_scores", "stream"):
             if getattr(asked, name):
                 raise Refusal("not_possible", f"split_sentences and {name} exclude each other")
         if asked.n_best > 1:
             raise Refusal(
-                "not_possible", "split_sentences gives one translation; n_best is 1", field="n_best"
+                "not_possible",
+                "split_sentences returns one translation, so n_best must be 1",
+                field="n_best",
             )
-        model, language = kind.model, asked.split_sentences
+        language = asked.split_sentences
         try:
-            sentences = model.sentences(language if isinstance(language, str) else "")
+            sentences = kind.model.sentences(language if isinstance(language, str) else "")
         except CgruError as error:
             code = "not_possible" if isinstance(error, UsageError) else "not_installed"
             raise Refusal(code, f"split_sentences: {error}", field="split_sentences") from None
-        done = await translated(
+        return await translated(
             request, self._service, kind, asked.texts, sentences, avoided=asked.avoid
         )
-        translations = [_line(messages.TranslatedLine, model, one, asked) for one in done]
-        return messages.TranslateAnswer(model.name, translations)
 
     def _lines(self, asked: messages.TranslateRequest) -> list[Line]:
         """The lines of a request, each with its prefix and constraints. Raises Refusal."""

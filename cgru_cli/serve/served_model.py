@@ -84,7 +84,7 @@ class ServedModel:
         return EnsembleScorer(scorers, weights, alpha, with_alignment=self.attends)
 
     def sentences(self, language: str) -> Sentences:
-        """Splits texts of a language ("": the model's). Raises CgruError without sentencex."""
+        """The splitter for a language ("": the model's). Raises CgruError without sentencex."""
         source, target = self._models[0].languages or ("", "")
         return Sentences(language or source, target)
 
@@ -100,7 +100,7 @@ class ServedModel:
     def settings(self, search: SearchOptions) -> SearchSettings:
         """The settings of a request's search. Raises CgruError if the model does not support it."""
         if search.alignment and not self.attends:
-            raise CgruError(f"{self.name}: this model has no attention: no alignments")
+            raise CgruError(f"{self.name}: this model has no attention, so it gives no alignments")
         given = self.plan.settings
         if search.more:
             with in_python():

@@ -44,12 +44,12 @@ class Server(uvicorn.Server):
 
 
 def impatient(seconds: float) -> type[HttpToolsProtocol]:
-    """HTTP that closes connections whose request headers take longer than this.
+    """An HTTP protocol that closes connections whose request headers take longer than this.
 
     uvicorn has no such limit. The time counts from the start of the connection for its first
-    request, and from the first byte for later requests. Too large headers get the answer 400. A
-    connection is also closed if its client reads none of the waiting answers for this long. A
-    request is not parsed before the previous requests on its connection are answered.
+    request, and from the first byte for later requests. Headers that are too large get the answer
+    400. A connection is also closed if its client reads no byte of the waiting answers for this
+    long. A request is not parsed until the previous requests on its connection are answered.
     """
 
     class Impatient(HttpToolsProtocol):
@@ -143,7 +143,7 @@ def impatient(seconds: float) -> type[HttpToolsProtocol]:
 
 
 def serve(app: ASGIApp, service: Service) -> None:
-    """Listen and answer until a signal. Raises CgruError if the address or TLS files fail."""
+    """Listen and answer until a signal. Raises CgruError for an unusable address or TLS file."""
     options = service.options
     config = uvicorn.Config(
         app,
@@ -163,7 +163,7 @@ def serve(app: ASGIApp, service: Service) -> None:
         config.load()
     except (OSError, ssl.SSLError) as error:
         problem = reason(error)
-        if isinstance(error, ssl.SSLError):  # OpenSSL names neither the file nor the mistake
+        if isinstance(error, ssl.SSLError):  # OpenSSL names neither the file nor the problem
             problem = "not a certificate and its private key without a password, as .pem files"
         raise CgruError(f"{options.tls_certificate}, {options.tls_key}: {problem}") from None
     with _listening(options.host, options.port) as listener:

@@ -120,7 +120,7 @@ class Service:
         for number, line in enumerate(lines):
             for place, text in enumerate(line.texts):
                 if len(text) > longest:
-                    size = f"{len(text)} characters; this server takes lines of {longest}"
+                    size = f"{len(text)} characters; this server takes {longest} per line"
                     raise Refusal.of(line, number, "too_large", size, place)
                 if "\n" in text:
                     problem = "a line break; send each line as a text"

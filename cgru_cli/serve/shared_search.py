@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from ..search.settings import SearchSettings
     from .engine import Engine
 
-LASTS = 4096  # lines of a search before a new one starts, because bookkeeping grows with each line
-LASTS_IN_A_CROWD = 256  # lines of a search while other kinds wait for it to end
+LASTS = 4096  # lines that may join a search, because its bookkeeping grows with each line
+LASTS_IN_A_CROWD = 256  # lines that may join a large search while other kinds wait for its end
 STEPS_BETWEEN = 9  # minimum number of steps before a few more lines join
 
 
@@ -197,9 +197,9 @@ class SharedSearch:
         """The line in the form for the search. Raises CgruError if the model cannot read it."""
         line, requests = cast(Line, job.asked), self._line_search.requests
         if (line.required or line.avoided) and not self._line_search.models[0].writes_text:
-            raise CgruError("constraints, avoid: this model gives labels and writes no text")
+            raise CgruError("constraints, avoid: this model writes labels, not text")
         if line.prefix and self._model.right_left:
-            raise CgruError("a prefix: this model writes from the end of a sentence")
+            raise CgruError("prefix: this model writes sentences from right to left")
         fields = Fields(line.text, line.prefix, line.required, line.avoided, line.plain)
         request = requests.read(fields, job.number)
         target, longest = self._line_search.models[0].target, self._model.longest
@@ -213,9 +213,9 @@ class SharedSearch:
                 name = self._model.name
                 raise refused(f"a prefix with {unknown[0]!r}, a word that {name} lacks", 1)
         needed = request.constraints.required.fewest_words if request.constraints else 0
-        limit = f"translations have up to {longest}"
+        limit = f"translations have at most {longest}"
         if needed > longest:
-            raise refused(f"the constraints take {needed} words, the end counted; {limit}", 2)
+            raise refused(f"the constraints take {needed} words, including EOS; {limit}", 2)
         if len(request.prefix) > longest:
             raise refused(f"a prefix of {len(request.prefix)} words; {limit}", 1)
         return request

@@ -16,15 +16,13 @@ if TYPE_CHECKING:
     from ..search.settings import SearchSettings
 
 
-# Costs are in row-steps: extending a hypothesis by a word, or encoding a source word.
+# The unit of cost is a row-step: extending a hypothesis by a word, or encoding a source word.
 MOST_WORK = 1500  # maximum cost of a joining batch, and of a step; a longer line runs by itself
 WORDS_PER_ROW = 50  # words of a source whose attention costs as much as a row-step without them
 FIXED_WORK = 32  # row-steps that take as long as the fixed part of a step
 MOST_CHARACTERS = 20_000  # maximum to split into words before another request's turn
 SMALL_REQUEST = 20_000  # characters times beam size of the largest request that is not large
-
-
-LINE_CHARACTERS = 10  # minimum cost of a line
+LINE_CHARACTERS = 10  # added to the characters of each line
 
 
 class Line(NamedTuple):
@@ -57,7 +55,7 @@ class Line(NamedTuple):
         return [*required, *self.avoided]
 
     def field(self, number: int, place: int = 0) -> str:
-        """The request's field that contains the text at a place of `texts`; number: the line's."""
+        """The request's field that contains text `place` of `texts`; number: that of the line."""
         if self.avoided and place >= len(self.texts) - len(self.avoided):
             return "avoid"
         number = number if self.of_text is None else self.of_text

@@ -139,7 +139,7 @@ def test_a_paragraph_that_the_server_does_not_read(models):
     with opened(models, max_characters=5) as web:
         answer = finished(web, started(web, b"a b c d f", "a.txt"))
         assert answer.status_code == 413
-        assert "this server takes lines of 5" in answer.json()["detail"]
+        assert "this server takes 5 per line" in answer.json()["detail"]
 
 
 def test_a_document_waits_for_the_rate_of_its_client(models, monkeypatch):
@@ -175,7 +175,7 @@ def test_the_number_of_documents_is_limited(models, monkeypatch):
             waiting = [started(web, b"a b\n", "a.txt") for _ in range(2)]
             answer = post(content=b"a b\n")
             assert answer.status_code == 429 and answer.json()["code"] == "rate_limited"
-            assert answer.json()["detail"].startswith("2 documents of this client")
+            assert answer.json()["detail"].startswith("this client has 2 unfinished")
             assert web.delete(waiting[0]).status_code == 204  # makes room
             started(web, b"a b\n", "a.txt")
             go.set()

@@ -141,7 +141,7 @@ def test_a_form_with_too_long_a_number(models):
         ({"format": "pdf"}, "format"),
         ({"alternatives": 99}, "this server allows 1 to"),
         ({"q": 3}, "q"),
-        ({"q": "a" * 61}, "this server takes lines of 60"),
+        ({"q": "a" * 61}, "this server takes 60 per line"),
     ],
     ids=str,
 )

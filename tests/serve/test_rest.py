@@ -231,12 +231,12 @@ def test_languages_are_those_of_preprocess_json():
         (
             b'{"texts": ["a"], "constraints": [["A B C E F A B C"]]}',
             422,
-            ["line 1: the constraints take 9 words, the end counted; translations have up to 8"],
+            ["line 1: the constraints take 9 words, including EOS; translations have at most 8"],
         ),
         (
             b'{"texts": ["a"], "prefixes": ["A B C E F A B C E"]}',
             422,
-            ["line 1: a prefix of 9 words; translations have up to 8"],
+            ["line 1: a prefix of 9 words; translations have at most 8"],
         ),
         (
             b'{"texts": ["a", "b"], "prefixes": ["", "A Z"]}',
