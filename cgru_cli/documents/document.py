@@ -1,4 +1,4 @@
-"""The interface of all formats: it returns segments, and takes translations."""
+"""The interface of all formats: a document has segments, and is written with translations."""
 
 import re
 from abc import ABC, abstractmethod
@@ -27,14 +27,14 @@ class Document(ABC):
 
     @abstractmethod
     def written(self, translations: Sequence[str]) -> bytes:
-        """The document with a translation instead of each segment.
+        """The content of the file, with each segment replaced by its translation.
 
-        A segment that equals its translation is unchanged.
+        If a translation equals its segment, that part of the file is unchanged.
         """
 
 
 class TextDocument(Document):
-    """A document in which only the segments of the text are replaced, and no other bytes."""
+    """A document in which the segments are replaced, and all other bytes are kept."""
 
     def __init__(self, content: bytes, encoding: str = "utf-8"):
         """Raises CgruError if the content is in another encoding."""
@@ -44,9 +44,10 @@ class TextDocument(Document):
         self._tags: dict[str, str] = {}  # tags with line breaks, by their form in segments
 
     def add(self, start: int, end: int, shown: str | None = None) -> None:
-        """Make a segment of the text from start to end, or of `shown` instead.
+        """Add the text from start to end as a segment, if it has letters.
 
-        Texts without letters are not translated. Spaces in tags are kept.
+        shown: the segment, if it differs from that text. Spaces inside tags are kept; other runs of
+        spaces and line breaks become one space.
         """
         shown = _SPACES.sub(self._spaced, shown or self.text[start:end]).strip()
         if translatable(shown):

@@ -61,14 +61,18 @@ class Html(TextDocument):
 
 
 class _Part:
-    """A text, an entity, an inline tag (kind is its name), a point, or a block tag."""
+    """A part of a page from `start` to `end`.
+
+    kind: text, block (a block tag), point (an entity, a comment or an empty inline tag), or the
+    name of another inline tag. closes: whether it is a closing tag.
+    """
 
     def __init__(self, start: int, kind: str, *, closes: bool = False):
         self.start, self.end, self.kind, self.closes = start, start, kind, closes
 
 
 class _Parts(HTMLParser):
-    """The parts of a page with their places, ending with a block tag."""
+    """Splits a page into parts; the last part is an empty block at the end of the page."""
 
     def __init__(self, text: str):
         super().__init__(convert_charrefs=False)
@@ -98,7 +102,7 @@ class _Parts(HTMLParser):
         return tag not in _NOT_NESTED if self._kept in _ENDED_BY else tag == self._kept
 
     def _ends(self, tag: str) -> bool:
-        """Whether a tag ends the untranslated element although it may be another's."""
+        """Whether a tag ends the untranslated element although it may not be its end tag."""
         return self._depth == 1 and tag in _ENDED_BY.get(self._kept, ())
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -132,7 +136,7 @@ class _Parts(HTMLParser):
 
 
 def _unpaired(parts: list[_Part]) -> set[_Part]:
-    """The inline tags whose opening or closing tag is outside these parts of the page."""
+    """The inline tags whose counterpart is not among these parts of the page."""
     names = ["" if one.kind in ("text", "point", *VOID) else one.kind for one in parts]
     opening = pairs((name, not one.closes) for name, one in zip(names, parts, strict=True))
     paired = {*opening, *opening.values()}

@@ -57,7 +57,7 @@ class MarkedText:
     """
 
     def __init__(self, text: str, marks: re.Pattern[str], *, xml: bool = False):
-        """xml: whether the text has entities."""
+        """xml: whether the text is XML, with entities."""
         self._xml = xml
         core = text.strip()
         start = text.find(core)
@@ -101,9 +101,9 @@ class MarkedText:
 
 
 def pairs(tags: Iterable[tuple[str, bool]]) -> dict[int, int]:
-    """Match tags: from the place of each closing tag to the place of its opening tag.
+    """The index of the opening tag for the index of each closing tag.
 
-    tags: names ("" for other marks), and whether they open.
+    tags: the name of each tag ("" for other marks), and whether it opens.
     """
     found: dict[int, int] = {}
     opened: list[tuple[str, int]] = []

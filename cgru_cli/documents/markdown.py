@@ -11,14 +11,12 @@ from typing import Any
 
 from ..system.versions import installed
 from ..text.markup import Markup, with_references
-from .document import TextDocument
+from .document import LINE_BREAK, TextDocument
 
 _FRONT_MATTER = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*\r?\n(?:.*\r?\n)*?\1[ \t]*(?:\r?\n|\Z)")
-_LINE = re.compile(r"\r\n?|\n")
 _HARD_BREAK = re.compile(r"(?: {2,}|\\)$")
-_BLOCK = re.compile(r"#{1,6}\s|>|[-+*]\s|\d+[.)]\s|```|~~~|\||---|===")  # would begin another block
-_PIPE = re.compile(r"(?<!\\)\|")  # would end a cell
-
+_BLOCK = re.compile(r"#{1,6}\s|>|[-+*]\s|\d+[.)]\s|```|~~~|\||---|===")  # begins another block
+_PIPE = re.compile(r"(?<!\\)\|")  # ends a cell
 _BREAK = re.compile(r' ?(<br id="\d+"/>) ?')
 _OF_MARKS = "[]()<>*_~"  # a line break next to these could undo marks
 
@@ -36,7 +34,7 @@ class Markdown(TextDocument):
         self._parser = library.MarkdownIt("commonmark").enable("table")
         matter = _FRONT_MATTER.match(self.text)
         begin = matter.end() if matter else 0
-        starts = [begin, *(match.end() for match in _LINE.finditer(self.text, begin))]
+        starts = [begin, *(match.end() for match in LINE_BREAK.finditer(self.text, begin))]
         starts.append(len(self.text) + 1)
         lines, place, before = (0, 0), 0, ""
         normalized = installed("markdown_it.common.utils", "documents").normalizeReference
@@ -56,7 +54,7 @@ class Markdown(TextDocument):
             before = token.type
 
     def _found(self, content: str, starts: list[int], place: int) -> Iterator[tuple[int, int, str]]:
-        """The parts of a block between hard line breaks, no parts if its lines are not found.
+        """The parts of a block between hard line breaks, as far as its lines are found.
 
         starts: where the block's lines and the next line begin in the text; place: where the search
         begins.

@@ -82,7 +82,7 @@ class Word(Document):
 
 
 def _related(archive: zipfile.ZipFile, part: str, kinds: Collection[str]) -> set[str]:
-    """The names of the parts of these kinds to which a part, or "" for the file, is related."""
+    """The names of the parts of these kinds to which a part ("": the whole file) is related."""
     folder, name = posixpath.split(part)
     relations = posixpath.join(folder, "_rels", f"{name}.rels")
     if relations not in archive.namelist():
@@ -95,7 +95,7 @@ def _related(archive: zipfile.ZipFile, part: str, kinds: Collection[str]) -> set
 
 
 class _Piece(NamedTuple):
-    """A text of one format, or (None) elements between texts."""
+    """A text in one format or, if `text` is None, elements between texts."""
 
     text: str | None
     format: Any = None  # w:rPr of a run
@@ -105,7 +105,7 @@ class _Piece(NamedTuple):
 
     @property
     def key(self) -> tuple:
-        """Equal for texts of the same format."""
+        """The format as a value; equal for texts that are formatted alike."""
         shown = etree().tostring(self.format) if self.format is not None else b""
         return shown, self.around
 
@@ -226,12 +226,12 @@ def _has_text(element: Any) -> bool:
 
 
 def _changes(element: Any) -> list[str]:
-    """The places in an element where fields begin, their results begin, and fields end."""
+    """The field characters in an element: begin, separate (before the result) and end."""
     return [one.get(f"{_W}fldCharType") for one in element.iter(f"{_W}fldChar")]
 
 
 def _of_field(field: Sequence[Any], around: tuple[Any, ...]) -> Iterator[_Piece]:
-    """The texts of a hyperlink; any other field, whose result Word computes, is one piece."""
+    """The texts of a hyperlink field; another field, whose result Word computes, is one piece."""
     changes = [_changes(one) for one in field]
     code = "".join(one.text or "" for part in field for one in part.iter(f"{_W}instrText"))
     begin = next((i for i, one in enumerate(changes, 1) if "separate" in one), len(field))
