@@ -31,12 +31,12 @@ class Layout(ABC):
     n_best: print all hypotheses, or the first `shown`, instead of one. word_scores: print Marian's
     `WordScores=` field (log-probabilities); for Nematus, the words' probabilities. alignment: None,
     "hard", "soft", or the weight above which pairs are printed (0 to 1; 1 means "hard", as in
-    Marian). alignment_format: None for the program's own; "nematus" and "json"
-    always print every weight. right_left: whether the model writes from right to left;
-    source_reversed: whether it also reads from right to left. beam_size: the length to which
-    Nematus-TF pads lists. normalize: whether `total` is length-normalised: Nematus prints such
-    costs as float64, others as float32, and DL4MT's lists have one more column. probabilities:
-    whether cgru's n-best lists end with exp(total).
+    Marian). alignment_format: None for the program's own; "nematus" and "json" always print every
+    weight. right_left: whether the model writes from right to left; source_reversed: whether it
+    also reads from right to left. beam_size: the length to which Nematus-TF pads lists. normalize:
+    whether `total` is length-normalised: Nematus prints normalised costs as float64, other costs as
+    float32, and DL4MT's lists have one more column. probabilities: whether cgru's n-best lists end
+    with exp(total).
     """
 
     n_best: bool = False
@@ -52,10 +52,10 @@ class Layout(ABC):
 
     own_format: ClassVar[str] = "marian"
     json_stands_alone: ClassVar[bool] = True  # whether JSON replaces the text or follows it
-    shows_factors: ClassVar[bool] = False  # of source words, beside alignments
+    shows_factors: ClassVar[bool] = False  # of source words, in alignments
     prints_costs: ClassVar[bool] = False  # costs are negative log-probabilities
     appends_scores: ClassVar[bool] = False  # to lines of n-best lists, instead of adding features
-    third_has_features: ClassVar[bool] = False  # adds them to the third field, whatever it has
+    third_has_features: ClassVar[bool] = False  # adds features to the third field in any case
 
     # -- different between programs ------------------------------------------------------------
 

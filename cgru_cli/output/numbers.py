@@ -1,4 +1,4 @@
-"""Format numbers in the way of each program."""
+"""Format numbers as the programs do."""
 
 from __future__ import annotations
 

@@ -2,14 +2,14 @@
 
 Only `translator.js` depends on where translations come from. It exports
 
-- `models()`: the models as in `/v1/models`, each with its `limits`, and with `loads` if the first
-  translation loads this number of bytes;
+- `models()`: the models as in `/v1/models`, each with its `limits`, and with `loads`, the number of
+  bytes that its first translation loads, if any;
 - `translations(request, signal)`: the lines of `/v1/translate` as they become ready;
 - `alternatives(request)`: the answer of `/v1/alternatives`;
 - `translatedDocument(file, model, signal)`, if documents are supported: the progress, then the
   file.
 
-Each throws an Error with a message of one line. Aborting the signal stops the work.
+Each throws an Error with a message of one line. Aborting the signal stops the request.
 """
 
 from importlib.resources import files

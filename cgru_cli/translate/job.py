@@ -69,7 +69,7 @@ def _check_files(options: TranslateOptions) -> tuple[Sequence[str], Sequence[str
     if not options.input:
         check_distinct((None,), options.output)
     if options.output_alignment and options.output_alignment == options.output:
-        raise UsageError("--output and --output-alignment name one file")
+        raise UsageError("--output and --output-alignment name the same file")
     return inputs, outputs
 
 

@@ -1,4 +1,4 @@
-"""`--heatmap`: collect the attention of some lines while a filter runs, for one file."""
+"""`--heatmap`: collect the attention of some lines during a run, and draw it in one file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LIMITS = {".html": (20, 200), ".png": (4, 20), ".svg": (4, 20)}
 
 
 class Heatmaps:
-    """The file of heat maps, written when the block ends; path: None for no file.
+    """A file of heat maps, written when the block ends; path: None for no file.
 
     The file is written even if the output's reader is gone (`| head`), but not after an error.
     """
@@ -45,7 +45,7 @@ class Heatmaps:
             return
         check_distinct(inputs, path)
         if os.path.realpath(path) in [os.path.realpath(other) for other in outputs if other]:
-            raise UsageError(f"{path}: --heatmap and another output name one file")
+            raise UsageError(f"{path}: --heatmap and another output name the same file")
         self._title = f"Attention of {', '.join(model_names(models))}"
         suffix = os.path.splitext(path)[1].lower()
         if suffix not in LIMITS:
@@ -86,9 +86,9 @@ class Heatmaps:
         empty = [sentence.number for sentence in kept if not sentence.views]
         missing = sorted(number for number in self._chosen or () if number > self._seen)
         if not sentences:
-            reason = f"no line has words (of {self._seen:,})"
+            reason = f"none of {self._seen:,} lines has words"
             if missing and not empty:
-                reason = f"no line {_listed(missing)}; the input has {self._seen:,}"
+                reason = f"there is no line {_listed(missing)}; the input has {self._seen:,}"
             raise CgruError(f"{self.path}: not written: {reason}")
         if missing:
             warn(f"{self.path}: without line {_listed(missing)}; the input has {self._seen:,}")
@@ -96,7 +96,7 @@ class Heatmaps:
             warn(f"{self.path}: without line {_listed(empty)}, which has no words")
         if self._chosen is None and self._seen > self._first:
             warn(
-                f"{self.path}: has the first {self._first} of {self._seen:,} lines; "
+                f"{self.path}: shows the first {self._first} of {self._seen:,} lines; "
                 "--heatmap-lines chooses others"
             )
         with atomic_write(str(self.path)) as file:

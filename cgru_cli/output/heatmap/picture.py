@@ -151,5 +151,5 @@ def _label(word: str) -> str:
 
 
 def _width(text: str) -> int:
-    """The width of a text, where a wide character counts as 2."""
+    """The width of a text in columns, of which a wide character takes two."""
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

@@ -38,10 +38,10 @@ class View(NamedTuple):
     ) -> Self:
         """The view of a hypothesis (in decoding order) and the words of its source, without EOS.
 
-        model_weights: the factors of the models' scores in their sum. The exponential of that sum,
-        after division by the total weight, is the geometric mean of the models' probabilities; it
-        is undefined for negative weights. labels: whether the words are labels, without EOS. Raises
-        CgruError without attention.
+        model_weights: the weights of the models' scores in `hypothesis.word_scores`. Divided by the
+        sum of the weights, a word's score is the logarithm of the geometric mean of the models'
+        probabilities, which is undefined for negative weights. labels: whether the words are
+        labels, without EOS. Raises CgruError without attention.
         """
         if hypothesis.alignment is None:
             raise CgruError(f"{name}: has no attention to draw")

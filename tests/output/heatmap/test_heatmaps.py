@@ -215,7 +215,7 @@ def test_pictures(models, score, texts, tmp_path):
     _, messages = done(score("-m", models[0], *texts, "--heatmap", path))
     assert path.read_bytes().startswith(b"\x89PNG")
     assert messages == (
-        f"cgru: warning: {path}: has the first 4 of 5 lines; --heatmap-lines chooses others\n"
+        f"cgru: warning: {path}: shows the first 4 of 5 lines; --heatmap-lines chooses others\n"
     )
 
 
@@ -228,7 +228,7 @@ def test_contradicting_options_are_refused(models, score, translate, texts, tmp_
     page = tmp_path / "out.html"
     one_line(score(*model, "--heatmap", page, "--heatmap-lines", "3-1"), 2, "as 1,3-5")
     same = score(*model, "--heatmap", page, output=page)
-    one_line(same, 2, "--heatmap and another output name one file")
+    one_line(same, 2, "--heatmap and another output name the same file")
     source = tmp_path / "src.html"
     source.write_text("a\n")
     outcome = score("-m", models[0], "-s", source, "-t", source, "--heatmap", source)
@@ -254,7 +254,7 @@ def test_missing_lines(models, score, translate, texts, tmp_path):
     page.unlink()
     code, text, messages = score(*arguments, "8")
     assert (code, text.count("\n"), page.exists()) == (1, 5, False)
-    assert messages == f"cgru: {page}: not written: no line 8; the input has 5\n"
+    assert messages == f"cgru: {page}: not written: there is no line 8; the input has 5\n"
     code, text, _ = translate("-m", models[0], "--heatmap", page, text="\n\n")
     assert (code, text, page.exists()) == (1, "\n\n", False)
 
@@ -302,7 +302,7 @@ def test_the_first_lines_are_drawn_unless_others_are_chosen(tmp_path, capsys):
             if maps.wants(number):
                 maps.add(number, [small_view()], "a", "A")
     assert list(data_of(path)) == list(range(1, 21))
-    assert "has the first 20 of 30 lines; --heatmap-lines chooses" in capsys.readouterr().err
+    assert "shows the first 20 of 30 lines; --heatmap-lines chooses" in capsys.readouterr().err
 
 
 def test_nothing_is_written_after_an_error(tmp_path):
