@@ -1,9 +1,10 @@
 """Pipes, files, signals, processes, and TensorFlow's start.
 
 Text: `lines` reads lines (`number_rows`: from `.npy` files), `windows` groups lines and restores
-their order, and `line_writer` writes lines. Files: `atomic_files` writes complete files or nothing,
-`structured_files` reads JSON and YAML, and `typed_json` converts JSON to dataclasses. Messages:
-`terminal`, `standard_output` and `log_file`. Processes: `signals` stops a command cleanly,
-`process_pool` runs several processes, `tensorflow_start` loads TensorFlow, `garbage` controls when
-Python collects garbage, and `versions` describes the system and imports optional packages.
+their order, `line_writer` writes lines, and `plain_numbers` parses numbers. Files: `atomic_files`
+writes complete files or nothing, `structured_files` reads JSON and YAML, and `typed_json` converts
+JSON to dataclasses. Messages: `terminal`, `standard_output` and `log_file`. Processes: `signals`
+stops a command cleanly, `process_pool` runs several processes, `tensorflow_start` loads TensorFlow,
+`garbage` controls when Python collects garbage, and `versions` describes the system and imports
+optional packages.
 """

@@ -13,11 +13,11 @@ from typing import BinaryIO, NamedTuple
 
 from ..errors import CgruError, writing
 
-INCOMPLETE = ".incomplete"  # suffix of the mark that a group of files is being replaced
+INCOMPLETE = ".incomplete"  # suffix of the mark beside a group of files that is being replaced
 
 
 class _Change(NamedTuple):
-    """A file to replace by a temporary file, or (None) to remove."""
+    """A file to replace by `temporary`, or to remove if that is None."""
 
     temporary: Path | None
     target: Path
@@ -83,10 +83,10 @@ def all_or_nothing(whole: Path, *, keep_same: bool = False) -> Iterator[None]:
     """Change files together: all writes and removals apply when the block ends without an error.
 
     After an error, all files are as before, and temporary files are removed. whole: the main file,
-    which must change last; nobody reads the other files without it. While several files are being
+    which must change last; the other files are not read without it. While several files are being
     replaced, a mark exists beside the main file. If the process is killed, the mark remains, and
-    `check_whole` rejects the mixture. keep_same: keep a file, with its modification time, if its
-    content does not change.
+    `check_whole` rejects the mixture of old and new files. keep_same: keep a file, with its
+    modification time, if its content does not change.
     """
     pending: list[_Change] = []
     token = _pending.set(pending)

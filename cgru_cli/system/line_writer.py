@@ -1,4 +1,4 @@
-"""Write text lines to pipes and files, for a filter that may run for days."""
+"""Write lines of text to pipes and files, for a command that may run for days."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""Read text lines from pipes and files, for a filter that may run for days.
+"""Read lines of text from pipes and files, for a command that may run for days.
 
 Only b"\\n" ends a line, and only an ASCII space ends a token, so that line i of the output belongs
 to line i of the input, whatever characters it contains. Reading uses file descriptors, not Python's
@@ -203,7 +203,7 @@ class LineReader:
     """
 
     def __init__(self, *inputs: Source, tell_crlf: bool = True, reads: Callable[[str], str] = str):
-        """reads: changes each line, also the "\\r"."""
+        """reads: converts each line, which may end with "\\r"."""
         self.invalid = 0
         self._sources = list(inputs or (None,))
         self._input: _Input | None = None
@@ -254,7 +254,7 @@ class LineReader:
         return self._decode(line)
 
     def _fill(self, wait: bool) -> bool:
-        """Add bytes, or an input's missing last newline, to the buffer; False: no bytes for now."""
+        """Add bytes, or an input's missing last newline, to the buffer; False if none are ready."""
         if self._error is not None:
             raise self._error
         try:
@@ -317,7 +317,7 @@ class LineReader:
             self._input = None
         self._sources.clear()
         if self.invalid > 1:
-            warn(f"{self.invalid} lines held invalid UTF-8, replaced by U+FFFD")
+            warn(f"{self.invalid} lines had invalid UTF-8, replaced by U+FFFD")
 
     def __enter__(self) -> Self:
         return self

@@ -58,7 +58,7 @@ class ProcessPool(ProcessPoolExecutor):
             while waiting:
                 yield waiting.popleft().result()
         except BrokenProcessPool as error:
-            reason = "a process of --jobs ended before its work (out of memory?)"
+            reason = "a process of --jobs ended before finishing its work (out of memory?)"
             raise CgruError(f"{reason}; try fewer --jobs") from error
         finally:
             for future in waiting:
@@ -76,7 +76,7 @@ def alone(work: Callable[..., Result], *arguments: Any) -> Result:
     try:
         return pool.submit(work, *arguments).result()
     except BrokenProcessPool as error:
-        raise CgruError("a process ended before its work (out of memory?)") from error
+        raise CgruError("a process ended before finishing its work (out of memory?)") from error
     finally:
         for process in multiprocessing.active_children():
             if process not in others:

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from types import FrameType
 from typing import NoReturn, Self, TypeVar
 
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # of Ctrl-C, `kill`, a closed terminal
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # Ctrl-C, `kill`, a closed terminal
 
 Result = TypeVar("Result")
 
@@ -58,10 +58,10 @@ def stop_cleanly() -> Iterator[None]:
     """Let the signals ENDING raise Stopped in the main thread inside the block.
 
     `finally` blocks then run, and files are closed (exit code 130, 143 or 129). A second signal of
-    the same kind ends the process at once. So does the first signal during imports, because no work
-    has begun, and an exception would interrupt third-party code anywhere. An error that ends the
-    block after the signal counts as Stopped, because TensorFlow replaces exceptions inside some of
-    its calls by its own TypeError. Has no effect outside the main thread.
+    the same kind ends the process at once. So does a signal during imports, when no work has begun
+    and an exception could interrupt third-party code anywhere. An error that ends the block after
+    the signal counts as Stopped, because TensorFlow replaces exceptions inside some of its calls by
+    its own TypeError. Has no effect outside the main thread.
     """
     received: list[int] = []
 
@@ -103,7 +103,7 @@ def interruptible(work: Callable[[], Result]) -> Result:
 
 
 class StopRequest(contextlib.ExitStack):
-    """Records the first of the signals ENDING inside the block, for work to end at a good place.
+    """Records a signal of ENDING inside the block, so that work can end at a suitable place.
 
     A second signal of the same kind ends the process at once. Has no effect outside the main
     thread.

@@ -19,7 +19,7 @@ from .atomic_files import atomic_write
 LARGEST = 1 << 30  # bytes of a file to read as a whole, after decompression
 LARGEST_CONFIGURATION = 1 << 24  # bytes of a model's JSON; real files have some thousands
 LARGEST_YAML = 1 << 20  # bytes of YAML, whose parser is slow
-MOST_YAML_EVENTS = 100_000  # names, values, begins and ends
+MOST_YAML_EVENTS = 100_000  # names and values, and the beginnings and ends of collections
 _ODD_NUMBER = re.compile(r"[-+]?\d[\d_]*_[\d_]*(\.[\d_]*)?|[-+]?\d+\.\d*_[\d_]*")
 DEEPEST = 100  # levels of nested lists and mappings
 LONGEST_NUMBER = 40  # digits of a whole number
@@ -88,8 +88,8 @@ def check_text(values: Any) -> None:
 def parse_yaml(content: bytes | str, source: str) -> dict:
     """Parse YAML of names and values, with the safe loader.
 
-    Aliases may stand only for text and numbers, because short nested aliases can expand to endless
-    lists. Raises CgruError, naming the source.
+    Aliases may stand only for text and numbers, because a few nested aliases of lists can expand to
+    more than memory holds. Raises CgruError, naming the source.
     """
     import yaml
 
@@ -112,7 +112,7 @@ def read_yaml(path: str | os.PathLike[str]) -> dict:
 
 
 def _check_events(content: bytes | str) -> None:
-    """Check the size of the values of a YAML text; reading events needs no recursion.
+    """Check the size and depth of a YAML text by its events, whose parsing needs no recursion.
 
     Raises ValueError, or the parser's errors.
     """

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ..errors import CgruError, UsageError, reason
 from .garbage import collected_by_hand
 
-LEAST_ADDRESSES = 2400 << 20  # bytes of address space, most of them never used as memory
+LEAST_ADDRESSES = 2400 << 20  # bytes of address space, most of which never become memory
 # Keras imports these if they are installed, for features that cgru does not use. Hiding them saves
 # 0.9 of the 3.6 s of CPU time that `cgru translate` takes for one line (median of 8).
 UNUSED = ("matplotlib", "scipy", "IPython")
@@ -87,9 +87,9 @@ def configure(
     """Choose TensorFlow's device (cpu, gpu, gpu:N) and its number of threads.
 
     devices: several devices instead: gpu:N or N, or cpu:0, cpu:1, ... that share the processors.
-    training: run independent operations in parallel, as in the gradients of an update; the
-    operations of a search depend on each other. long_running: start operations in only one thread,
-    because oneDNN keeps a program for each shape in every such thread. Raises CgruError if
+    training: run independent operations in parallel, such as those of gradients; the operations of
+    a search depend on each other. long_running: start operations in only one thread, because oneDNN
+    keeps a program for each shape in every thread that starts operations. Raises CgruError if
     TensorFlow cannot be loaded, a device does not exist, or TensorFlow has already computed in this
     process.
     """
@@ -111,7 +111,7 @@ def configure(
                 tf.config.threading.set_inter_op_parallelism_threads(starting)
     except RuntimeError:  # TensorFlow has already computed
         raise CgruError(
-            "device and threads are chosen before TensorFlow computes for the first time"
+            "device and threads must be chosen before TensorFlow computes for the first time"
         ) from None
 
 
@@ -119,7 +119,7 @@ _process = 0  # id of the process that has configured TensorFlow
 
 
 def check_process() -> None:
-    """Raises CgruError in a fork of a process that uses TensorFlow, where it would hang."""
+    """Raise CgruError in a fork of a process that uses TensorFlow, where it would hang."""
     if _process not in (0, os.getpid()):
         raise CgruError(
             "TensorFlow hangs in a process forked from one that has used it; start processes with "
@@ -132,7 +132,7 @@ def quick_import() -> Iterator[None]:
     """Speed up the import of TensorFlow inside the block, in a process that runs only cgru.
 
     Hides the packages in `UNUSED`, and keeps Python's garbage collector from scanning a third of a
-    million new objects, which saves 1.0 s of CPU time at the start (see `UNUSED`).
+    million new objects, which saves another 1.0 s of CPU time.
     """
     hidden = [name for name in UNUSED if name not in sys.modules]
     sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: cannot be imported

@@ -18,8 +18,8 @@ def dataclass_from_json(
 ) -> Dataclass:
     """Make a dataclass from the JSON of its `dataclasses.asdict`.
 
-    Every field is required unless marked `LATER`, other fields are rejected, and numbers must be
-    finite. Bounds belong in the types, as `Annotated[int, msgspec.Meta(ge=0)]`, or in
+    Every field is required unless marked `LATER`. Unknown fields are rejected, and so are numbers
+    that are not finite. Bounds belong in the types, as `Annotated[int, msgspec.Meta(ge=0)]`, or in
     `__post_init__` as a ValueError. advice: the end of the message. Raises CgruError, in one line
     that names source and field.
     """

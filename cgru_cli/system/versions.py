@@ -1,4 +1,4 @@
-"""Versions of cgru and of its computing packages, and the processor's instructions."""
+"""Versions of cgru and its packages, the processor's instructions, and optional packages."""
 
 import importlib
 import platform

@@ -237,7 +237,7 @@ def test_invalid_utf8_is_warned_about_once_and_counted(tmp_path, capsys):
         assert err.count("\n") == 1
         assert "x: line 2: invalid UTF-8" in err
         assert reader.invalid == 2
-    assert "2 lines held invalid UTF-8" in capsys.readouterr().err
+    assert "2 lines had invalid UTF-8" in capsys.readouterr().err
 
 
 def test_carriage_returns_stay_and_are_warned_about_once(tmp_path, capsys):

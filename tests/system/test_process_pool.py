@@ -29,10 +29,10 @@ def killed(number, chunk):
 
 def test_a_killed_process_gives_one_line():
     """As when the kernel kills a process for lack of memory."""
-    fewer = pytest.raises(CgruError, match=r"ended before its work .*; try fewer --jobs")
+    fewer = pytest.raises(CgruError, match=r"ended before finishing its work .*; try fewer --jobs")
     with ProcessPool(2) as workers, fewer:
         list(workers.in_order(partial(killed, 3), range(12)))
-    with pytest.raises(CgruError, match="a process ended before its work"):
+    with pytest.raises(CgruError, match="a process ended before finishing its work"):
         alone(killed, 3, 3)
     assert alone(killed, 3, 4) == 4
 

@@ -73,7 +73,7 @@ def test_configure_in_a_program_of_the_user():
         "    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    message = "device and threads are chosen before TensorFlow computes for the first time\n"
+    message = "device and threads must be chosen before TensorFlow computes for the first time\n"
     assert (done.returncode, done.stdout, done.stderr) == (0, message, "")
 
 

@@ -169,7 +169,7 @@ def test_output_has_a_line_for_each_input_line(model, lines):
     assert written[1] == written[2] == ""
     assert all("\r" not in line for line in written)
     assert messages.count("\n") == 4, messages
-    assert "line 7: invalid UTF-8" in messages and "2 lines held invalid UTF-8" in messages
+    assert "line 7: invalid UTF-8" in messages and "2 lines had invalid UTF-8" in messages
     assert "line 9 has 10000 words; cut to --max-length 1000" in messages
     assert "\\r\\n" in messages
     assert all(line.startswith("cgru: warning: ") for line in messages.splitlines())
