@@ -19,6 +19,7 @@ from cgru_cli.system.tensorflow_start import quick_import
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
 os.environ.setdefault("TF_NUM_INTEROP_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `cgru` does
 
 # In a background job of a shell, SIGINT would be ignored by all tests.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
