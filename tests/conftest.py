@@ -89,9 +89,9 @@ def shared() -> Callable[[str], Path]:
     return find
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def traced_once() -> Iterator[None]:
-    """Share the traces of equal models among the commands of a test."""
+    """Share the traces of equal models among all models of a module's tests."""
     import traced_once
 
     with traced_once.traced_once():

@@ -13,6 +13,7 @@ from cgru_cli.parameters.structure import Type
 from cgru_cli.text.copying import PLACEHOLDERS
 from cgru_cli.text.pipeline import PipelineSettings
 
+pytestmark = pytest.mark.usefixtures("traced_once")
 SOURCE = ["eos", "UNK", "a", "b", "7", *PLACEHOLDERS[:3]]
 TARGET = ["eos", "UNK", "A", "B", "7", *PLACEHOLDERS[:3]]
 LINES = ["a 12 b", "b", "3 a 4 5 a b", "3 3"]
@@ -21,7 +22,7 @@ LINES = ["a 12 b", "b", "3 a 4 5 a b", "3 3"]
 @pytest.fixture(scope="module")
 def translator(tmp_path_factory):
     path = write_model(tmp_path_factory.mktemp("model"), source=SOURCE, target=TARGET)
-    return Translator(path, beam_size=4, copy=["number"])
+    return Translator(path, beam_size=4, copy=["number"], translation_maxlen=12)
 
 
 def test_each_span_is_in_every_hypothesis_as_often_as_in_the_source(translator):
@@ -78,7 +79,7 @@ def test_avoided_phrases_may_have_spans(translator, tmp_path):
     file = tmp_path / "avoid"
     file.write_text(f"B B\n12 {after}\n")
     path = write_model(tmp_path, source=SOURCE, target=TARGET)
-    reader = Translator(path, beam_size=4, copy=["number"], avoid=str(file))
+    reader = Translator(path, beam_size=4, copy=["number"], avoid=str(file), translation_maxlen=12)
     assert avoided[0] not in reader.translate("a 12 b").text
 
 
@@ -112,7 +113,9 @@ def test_scores_are_those_of_translations(copying_model):
 
 def test_samples_are_drawn_without_constraints(copying_model):
     for kind in ({"output_sampling": "full", "beam_size": 4}, {"mbr": 4}):
-        samplers = [Translator(copying_model, **kind, seed=seed) for seed in range(4)]
+        samplers = [
+            Translator(copying_model, **kind, seed=seed, translation_maxlen=8) for seed in range(4)
+        ]
         drawn = {one.translate("a 12 b", n_best=4)[0].text for one in samplers}
         assert len(drawn) > 1
         with pytest.raises(UsageError, match="copy: samples cannot be made"):

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 
 from cgru_cli.translate.resume import finished_lines
 
+pytestmark = pytest.mark.usefixtures("traced_once")
 TEXT = "a b c\n\nf f a d\nb unseen\nc\nd d d a\n"
+SHORT = ("--translation-maxlen", 6)
 LAYOUTS = ((), ("--n-best", "-k", 3), ("--output-sampling", "full", "--seed", 4), ("--alignment",))
 
 
@@ -20,7 +22,7 @@ def whole(tmp_path_factory):
 
     def output(*options):
         if options not in outputs:
-            code, outputs[options], messages = run("-m", model, *options, text=TEXT)
+            code, outputs[options], messages = run("-m", model, *SHORT, *options, text=TEXT)
             assert code == 0, messages
         return outputs[options]
 
@@ -47,7 +49,8 @@ def resumed(folder, model, options, before):
     (folder / "in").write_text(TEXT)
     if before is not None:
         (folder / "out").write_bytes(before)
-    given = ["-m", model, *options, "-i", folder / "in", "-o", folder / "out", "--resume"]
+    files = ["-i", folder / "in", "-o", folder / "out"]
+    given = ["-m", model, *SHORT, *options, *files, "--resume"]
     result = CliRunner().invoke(main, ["translate", *map(str, given)])
     assert result.exit_code == 0, result.stderr
     return result.stderr
