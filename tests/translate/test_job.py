@@ -35,6 +35,7 @@ from cgru_cli.errors import CgruError
 from cgru_cli.network import quantization
 from cgru_cli.text import pipeline
 
+pytestmark = pytest.mark.usefixtures("traced_once")
 LIMIT = 30  # seconds for a process to answer on a busy machine
 
 
@@ -106,7 +107,8 @@ def test_theano_alignments_go_to_their_own_file(shared, lines, tmp_path):
 
 
 def test_lists_have_marians_columns(model, lines):
-    written = lines("-m", model, "--n-best", "-k", 3, "-n", text="a b\n\nc\n")
+    short = ("--translation-maxlen", 9)
+    written = lines("-m", model, "--n-best", "-k", 3, "-n", *short, text="a b\n\nc\n")
     fields = [line.split(" ||| ") for line in written]
     assert {len(f) for f in fields} == {4}
     assert [f[0] for f in fields].count("0") == 3
@@ -114,27 +116,27 @@ def test_lists_have_marians_columns(model, lines):
     for _, text, score, total in fields:
         name, value = score.split(" ")
         assert name == "F0="
-        count = min(200, len([w for w in text.split(" ") if w]) + 1)  # 200: cut, without EOS
+        count = min(9, len([w for w in text.split(" ") if w]) + 1)  # 9: cut, without EOS
         if float(value):
             assert float(total) == pytest.approx(float(value) / count, rel=1e-4)
     assert "1 |||  ||| F0= 0 ||| 0" in written
 
 
 def test_soft_alignments_are_distributions(model, lines):
-    for line in lines("-m", model, "--alignment", "soft", text="a b c\nd\n"):
+    base = ("-m", model, "--translation-maxlen", 9)
+    for line in lines(*base, "--alignment", "soft", text="a b c\nd\n"):
         text, weights = line.split(" ||| ")
         rows = [[float(w) for w in row.split(",")] for row in weights.split(" ")]
         np.testing.assert_allclose(np.sum(rows, axis=1), 1, atol=1e-4)
         assert len(rows) in (len(text.split(" ")), len(text.split(" ")) + 1)
     records = [
-        json.loads(line)
-        for line in lines("-m", model, "--alignment-format", "json", text="a b c\nd\n")
+        json.loads(line) for line in lines(*base, "--alignment-format", "json", text="a b c\nd\n")
     ]
     assert [len(r["source"]) for r in records] == [4, 2]
-    written = lines("-m", model, "--alignment-format", "json", "--n-best", "-k", 2, text="a\n\nd\n")
+    written = lines(*base, "--alignment-format", "json", "--n-best", "-k", 2, text="a\n\nd\n")
     assert [json.loads(line)["id"] for line in written] == [0, 0, 1, 2, 2]
     assert json.loads(written[2])["alignment"] == []
-    hard = lines("-m", model, "--alignment", text="a b\n")[0].split(" ||| ")[1]
+    hard = lines(*base, "--alignment", text="a b\n")[0].split(" ||| ")[1]
     assert all(s.isdigit() and t.isdigit() for s, t in (p.split("-") for p in hard.split()))
 
 
@@ -160,7 +162,8 @@ ODD = [
 def test_output_has_a_line_for_each_input_line(model, lines):
     """Every odd line gives one line, and the last line needs no newline."""
     data = b"\n".join(ODD)
-    started = process("-m", model)
+    short = ("-m", model, "--translation-maxlen", 20)
+    started = process(*short)
     out, err = started.communicate(data, timeout=5 * LIMIT)
     messages = err.decode()
     assert started.returncode == 0, messages
@@ -175,12 +178,18 @@ def test_output_has_a_line_for_each_input_line(model, lines):
     assert all(line.startswith("cgru: warning: ") for line in messages.splitlines())
     # the same from files, a line at a time: no line depends on its neighbours
     for i in (0, 3, 4, 6, 9, 11):
-        assert lines("-m", model, text=ODD[i] + b"\n") == [written[i]]
+        assert lines(*short, text=ODD[i] + b"\n") == [written[i]]
 
 
 def test_max_length_cuts_a_long_line(model, translate):
     code, text, messages = translate(
-        "-m", model, "--max-length", 3, text="a b c d f\na b c\na b c c\n"
+        "-m",
+        model,
+        "--max-length",
+        3,
+        "--translation-maxlen",
+        9,
+        text="a b c d f\na b c\na b c c\n",
     )
     assert code == 0
     first, second, third = text.splitlines()
@@ -219,15 +228,16 @@ def test_factors_are_read_and_counted(tmp_path, translate):
     (tmp_path / "factors/model.npz.json").write_text(
         json.dumps({"dictionaries": ["src.json", "fac.json", "trg.json"]})
     )
-    code, one, messages = translate("-m", path, text="a|N b|V\na|V b|N\n")
+    base = ("-m", path, "--translation-maxlen", 9)
+    code, one, messages = translate(*base, text="a|N b|V\na|V b|N\n")
     assert code == 0, messages
     assert len(one.splitlines()) == 2
     for compat, source in (("nematus", "a|N b|V"), ("nematus-tf", "a b")):
         aligned = ["--compat", compat, "--alignment-format", "nematus"]
-        _, shown, _ = translate("-m", path, *aligned, text="a|N b|V\n")
+        _, shown, _ = translate(*base, *aligned, text="a|N b|V\n")
         assert shown.splitlines()[1].split(" ||| ")[3] == source
     for wrong in ("a|N b", "a|N b|V|N", "a|N |"):
-        code, _, messages = translate("-m", path, text=f"a|N\n{wrong}\n")
+        code, _, messages = translate(*base, text=f"a|N\n{wrong}\n")
         if wrong == "a|N |":
             assert code == 0
             continue
@@ -293,14 +303,15 @@ def test_a_closed_output_ends_quietly(model, tmp_path):
 
 
 def test_files_may_be_several_and_compressed(model, lines, tmp_path):
-    plain = lines("-m", model, text="a b\nc\nd f\n")
+    base = ("-m", model, "--translation-maxlen", 9)
+    plain = lines(*base, text="a b\nc\nd f\n")
     (tmp_path / "one").write_bytes(b"a b\nc")  # no newline at the end: still a line
     with gzip.open(tmp_path / "two.gz", "wb") as file:
         file.write(b"d f\n")
-    assert lines("-m", model, "-i", tmp_path / "one", tmp_path / "two.gz") == plain
+    assert lines(*base, "-i", tmp_path / "one", tmp_path / "two.gz") == plain
     out = tmp_path / "out.gz"
     files = ["-i", tmp_path / "one", "-i", tmp_path / "two.gz", "-o", out]
-    result = CliRunner().invoke(main, ["translate", "-m", model, *map(str, files)])
+    result = CliRunner().invoke(main, ["translate", *map(str, (*base, *files))])
     assert result.exit_code == 0
     assert gzip.decompress(out.read_bytes()).decode().splitlines() == plain
 
@@ -335,13 +346,14 @@ def test_a_missing_model_ends_the_process_at_once(tmp_path):
 
 def test_vocabularies_are_given_or_found(tmp_path, translate, lines):
     path = write_model(tmp_path / "m")
-    expected = lines("-m", path, text="a b\n")
+    base = ("-m", path, "--translation-maxlen", 9)
+    expected = lines(*base, text="a b\n")
     (tmp_path / "m/model.npz.json").unlink()
     one_line(translate("-m", path, text="a\n"), 1, "-v SRC TRG")
     source, target = tmp_path / "m/src.json", tmp_path / "m/trg.json"
     given = [["-v", source, target], ["-v", source, "-v", target], ["--vocabs", source, target]]
     for pair in (*given, ["--dictionaries", source, target]):
-        assert lines("-m", path, *pair, text="a b\n") == expected
+        assert lines(*base, *pair, text="a b\n") == expected
     one_line(translate("-m", path, "-v", source, text="a\n"), 1, "2 vocabularies expected")
     one_line(translate("-m", path, "-v", source, tmp_path / "no", text="a\n"), 1, "no")
 
@@ -355,7 +367,8 @@ def test_swapped_vocabularies_are_refused(tmp_path, translate):
 def test_words_beyond_the_embeddings_are_unknown(tmp_path, lines):
     path = write_model(tmp_path / "m")
     vocabulary(tmp_path / "m/src.json", [*SOURCE, "g"])
-    assert lines("-m", path, text="a g\n") == lines("-m", path, text="a never-seen\n")
+    base = ("-m", path, "--translation-maxlen", 9)
+    assert lines(*base, text="a g\n") == lines(*base, text="a never-seen\n")
 
 
 # -- options ---------------------------------------------------------------------------------------
@@ -456,7 +469,7 @@ def test_sampling_is_reproducible(model, lines):
     text = "a b\nc d\na b\n"
 
     def sampled(*arguments):
-        return lines("-m", model, *arguments, text=text)
+        return lines("-m", model, "--translation-maxlen", 9, *arguments, text=text)
 
     first = sampled("--output-sampling", "--seed", 3)
     assert sampled("--output-sampling", "full", "--seed", 3, "--mini-batch", 1) == first
@@ -514,7 +527,7 @@ def test_mbr_chooses_the_most_similar_translation(model, lines, options, same):
 
 
 def test_mbr_of_one_sample_is_the_sample(model, lines):
-    run = ["-m", model, "--seed", 2]
+    run = ["-m", model, "--seed", 2, "--translation-maxlen", 9]
     drawn = lines(*run, "--output-sampling", "epsilon", 0.02, text="a b\n\nc\n")
     assert lines(*run, "--mbr", 1, text="a b\n\nc\n") == drawn
 
@@ -600,19 +613,21 @@ def test_lines_of_a_given_mini_batch_share_their_shortlist(wide, lines):
     ],
 )
 def test_what_separates_the_words_of_a_program(model, lines, compat, separators):
-    (expected,) = lines("-m", model, "--compat", compat, "-k", 3, text="a b c\n")
+    base = ("-m", model, "--compat", compat, "-k", 3, "--translation-maxlen", 9)
+    (expected,) = lines(*base, text="a b c\n")
     for one in separators:
         text = f"{one}a{one}b {one} c{one}\n"
-        assert lines("-m", model, "--compat", compat, "-k", 3, text=text) == [expected]
-    (other,) = lines("-m", model, "--compat", compat, "-k", 3, text="a\u200bb c\n")
+        assert lines(*base, text=text) == [expected]
+    (other,) = lines(*base, text="a\u200bb c\n")
     assert other != expected
 
 
 def test_line_ends_of_windows(model, translate):
     """Marian drops the return; elsewhere it is part of the last word, with a warning."""
-    marian = ("-m", model, "--compat", "marian", "-k", 3)
+    short = ("-m", model, "-k", 3, "--translation-maxlen", 9)
+    marian = (*short, "--compat", "marian")
     assert translate(*marian, text="a b c\r\n") == translate(*marian, text="a b c\n")
-    native = ("-m", model, "-k", 3, "--n-best")
+    native = (*short, "--n-best")
     _, without, _ = translate(*native, text="a b c\n")
     code, found, messages = translate(*native, text="a b c\r\n")
     assert code == 0 and found != without and "lines end with" in messages
@@ -806,15 +821,16 @@ def test_alignments_refer_to_preprocessed_words(tmp_path, lines):
 
 def test_ensemble_shares_one_preprocessing(tmp_path, lines, translate):
     one, two = write_model(tmp_path / "a"), write_model(tmp_path / "b", 3)
-    expected = lines("-m", one, two, "--join-bpe", text=PREPARED)
+    base = ("-m", one, two, "--translation-maxlen", 9)
+    expected = lines(*base, "--join-bpe", text=PREPARED)
     prepared_by(two)
-    assert lines("-m", one, two, text=RAW) == expected
+    assert lines(*base, text=RAW) == expected
     prepared_by(one)
-    assert lines("-m", one, two, text=RAW) == expected
+    assert lines(*base, text=RAW) == expected
     prepared_by(two, escape=True)
     names = [f"{one}.preprocess.json", f"{two}.preprocess.json"]
     one_line(translate("-m", one, two, text="a\n"), 1, *names)
-    assert lines("-m", one, two, "--no-preprocess", "--join-bpe", text=PREPARED) == expected
+    assert lines(*base, "--no-preprocess", "--join-bpe", text=PREPARED) == expected
 
 
 def test_invalid_preprocessing_is_refused(tmp_path, translate):
@@ -856,11 +872,12 @@ def test_marians_right_to_left_models_write_and_read_from_the_end(tmp_path, line
 def test_a_decoder_yml_beside_the_model_is_read(tmp_path, lines):
     path = write_model(tmp_path / "m")
     text = "a b c\nd d\nf\n"
-    expected = lines("-m", path, "-k", 3, "-n", "--n-best", text=text)
-    assert expected != lines("-m", path, "--n-best", text=text)
+    base = ("-m", path, "--translation-maxlen", 9, "--n-best")
+    expected = lines(*base, "-k", 3, "-n", text=text)
+    assert expected != lines(*base, text=text)
     (tmp_path / "m/model.npz.decoder.yml").write_text("beam-size: 3\nnormalize: 1\n")
-    assert lines("-m", path, "--n-best", text=text) == expected
-    assert len(lines("-m", path, "--n-best", "-k", 2, text="a\n")) == 2
+    assert lines(*base, text=text) == expected
+    assert len(lines(*base, "-k", 2, text="a\n")) == 2
 
 
 def test_configurations_are_read(tmp_path, lines, monkeypatch):
@@ -868,20 +885,21 @@ def test_configurations_are_read(tmp_path, lines, monkeypatch):
     (tmp_path / "m/model.npz.json").unlink()
     text = "a b c\nd d\nf\n"
     pair = ["-v", tmp_path / "m/src.json", tmp_path / "m/trg.json"]
-    expected = lines("-m", path, *pair, "-k", 4, "-n", "--n-best", text=text)
+    more = ("--n-best", "--translation-maxlen", 9)
+    expected = lines("-m", path, *pair, "-k", 4, "-n", *more, text=text)
     marian = tmp_path / "m/config.yml"
     marian.write_text(
         "relative-paths: true\nmodels:\n  - model.npz\nvocabs:\n  - src.json\n  - trg.json\n"
         "beam-size: 4\nnormalize: 1\n"
     )
-    assert lines("-c", marian, "--n-best", text=text) == expected
+    assert lines("-c", marian, *more, text=text) == expected
     amun = tmp_path / "amun.yml"
     amun.write_text(
         "relative-paths: false\nsource-vocab: src.json\ntarget-vocab: trg.json\nnormalize: true\n"
         "beam-size: 4\nscorers:\n  F0:\n    path: model.npz\n    type: Nematus\nweights:\n  F0: 1\n"
     )
     monkeypatch.chdir(tmp_path / "m")
-    assert lines("-c", amun, "--n-best", text=text) == expected
+    assert lines("-c", amun, *more, text=text) == expected
 
 
 # -- ensembles -------------------------------------------------------------------------------------
