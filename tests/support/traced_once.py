@@ -3,7 +3,7 @@
 A command traces the search and scoring of its models again, which takes nearly all of its time if
 the model is small. A trace depends only on the structure, numbers and precision of a model and
 keeps no state, so equal models can share it. A training step keeps its `state`, which is reset to
-that of a new one.
+that of a new one; its gradients depend neither on the optimizer nor on the regularization.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from cgru_cli.train import builders
 from cgru_cli.train.validation import Validator
 
 KEPT: dict[Hashable, Any] = {}
-LIMIT = 24  # maximal number of cached objects; the least recently used is dropped first
+LIMIT = 36  # maximal number of cached objects; the least recently used is dropped first
 
 
 @contextlib.contextmanager
@@ -90,8 +90,9 @@ class _Validator(Validator):
 class _Step(TrainingStep):
     """A step that traces the gradients for each kind of batch: weighted, aligned, with dropout."""
 
+    traced: dict[str, Any]
+
     def gradients(self, shares: Any) -> Any:
-        self.traced: dict[str, Any] = getattr(self, "traced", {})
         kind = str(
             [
                 (tf.nest.map_structure(lambda _: 0, examples), sorted(masks))
@@ -112,23 +113,21 @@ def _kinds(thing: object) -> tuple[str, ...]:
 def _step(
     model: RecurrentModel, optimizer: Any, regularization: Any, objective: Any, **more: Any
 ) -> TrainingStep:
-    """A step on one device, without a prior model and quantised weights."""
-    made = _Step(model, optimizer, regularization, objective, **more)
+    """A step on one device, without a prior model and quantised weights, shares traces."""
     if more["prior"] or more["quantization"] or more["replicas"].count > 1:
-        return made
-    config = optimizer.get_config() | {"name": ""}  # which Keras numbers
+        return TrainingStep(model, optimizer, regularization, objective, **more)
+    policy, frozen = model.dtype_policy.name, tuple(more["frozen"])
+    key = TrainingStep, model.structure, policy, objective, more["jit"], frozen
+    kept_model, traced = _kept(key, lambda: (model, {}))
+    if kept_model is not model:
+        kept_model.assign(model.arrays())
+    made = _Step(kept_model, optimizer, regularization, objective, **more)
+    made.traced = traced
+    # Keras numbers the names, and every update sets the rate
+    config = optimizer.get_config() | {"name": "", "learning_rate": 0.0}
     described = json.dumps(config, sort_keys=True, default=str)
-    key = (
-        model.structure,
-        model.dtype_policy.name,
-        _kinds(optimizer),
-        described,
-        regularization,
-        objective,
-        more["jit"],
-        tuple(more["frozen"]),
-    )
-    kept = _kept(key, lambda: made)
+    kept = _kept((*key, _kinds(optimizer), described, regularization), lambda: made)
     if kept is not made:
         kept.restore(made.state())
+        kept._at_first = made._at_first
     return kept
