@@ -1,6 +1,7 @@
 """Small trainings: learnable text, prepared folders, and the command."""
 
 import contextlib
+import dataclasses
 import json
 import os
 import random
@@ -8,12 +9,14 @@ import socket
 import subprocess
 from pathlib import Path
 from typing import NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 import prepared as server
 from click.testing import CliRunner
 
 from cgru_cli.cli import main
+from cgru_cli.parameters.program import PROGRAMS
 
 WORDS = [f"w{i}" for i in range(12)]
 SIZES = tuple("--defaults fixed --dim-emb 6 --dim-rnn 8 --mini-batch 8 --maxi-batch 4".split())
@@ -28,6 +31,10 @@ EVERYTHING = (
     "--decay-c", 1e-4, "--valid-freq", "2u", "--valid-metrics", "cross-entropy", "perplexity",
     "--early-stopping", 50, "--save-freq", "3u", "--keep", 2, "--disp-freq", "2u",
 )  # fmt: skip
+
+
+# The limit of translations in validation: new models end few of theirs before 200 words.
+BRIEF = dataclasses.replace(PROGRAMS["nematus"], limit=lambda _: 40)
 
 
 class Result(NamedTuple):
@@ -74,10 +81,10 @@ def vocabulary(path: Path, words: list[str]) -> Path:
 
 
 def train(*arguments: object) -> Result:
-    """Run `cgru train` in this process, which traces equal steps once."""
+    """Run `cgru train` in this process, which traces equal steps once and validates briefly."""
     from traced_once import traced_once
 
-    with traced_once():
+    with traced_once(), patch.dict(PROGRAMS, nematus=BRIEF):
         result = CliRunner().invoke(main, ["train", *map(str, arguments)])
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception

@@ -144,7 +144,10 @@ def test_from_right_to_left_is_forward_on_reversed_lines(data, tmp_path):
     )
     translate = in_process("translate", tmp_path)
     text = (data / "dev.src").read_text()
-    ours, theirs = (translate("-m", path, text=text)[1].splitlines() for path in models)
+    ours, theirs = (
+        translate("-m", path, "--translation-maxlen", 9, text=text)[1].splitlines()
+        for path in models
+    )
     assert ours == [" ".join(line.split()[::-1]) for line in theirs]
 
 
