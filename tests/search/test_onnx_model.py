@@ -19,7 +19,7 @@ from cgru_cli.formats import write_model as write_model_files
 from cgru_cli.formats.model import Model
 from cgru_cli.formats.read_model import read
 from cgru_cli.options.convert import ConvertOptions
-from cgru_cli.parameters.structure import Type
+from cgru_cli.parameters.structure import Encoder, Type
 from cgru_cli.search.computed import take_over
 from cgru_cli.search.onnx_model import OnnxModel
 from cgru_cli.system import versions
@@ -35,7 +35,7 @@ def folder(tmp_path_factory):
     words = ["</s>", "<unk>", *"abcdefg"]
     vocabulary = folder / "vocab.json"
     vocabulary.write_text(str({word: i for i, word in enumerate(words)}).replace("'", '"'))
-    structure = typed(Type.CGRU, **SIZES)
+    structure = typed(Type.SEQ2SEQ, encoder=Encoder.UNIDIRECTIONAL, **SIZES)  # soon converted
     model = Model(folder / "x", structure, random_arrays(structure, 3), "nematus")
     names = [str(vocabulary)] * 2
     for name, precision in (
@@ -140,7 +140,8 @@ def test_threads_and_workspace_hold(folder, monkeypatch):
                 sizes.setdefault(w, []).append(sources[0][0].shape[0]) or encode(self, sources)
             ),
         )
-        Translator(str(folder / "model.onnx"), workspace=workspace, mini_batch=500).translate(
+        options = {"workspace": workspace, "mini_batch": 500, "translation_maxlen": 1}
+        Translator(str(folder / "model.onnx"), **options).translate(
             ["a b c d e f g a b c d e"] * 500
         )
     assert max(sizes[1]) < 250 and max(sizes[64]) == 500
