@@ -18,6 +18,7 @@ from cgru_cli.translate.job import rendered
 from cgru_cli.translate.line_search import LineSearch
 from cgru_cli.translate.plan import SearchPlan
 
+pytestmark = pytest.mark.usefixtures("traced_once")
 SOURCE = ["eos", "UNK", "a", "b", "c", *PLACEHOLDERS[:3]]
 TARGET = ["eos", "UNK", "A", "B", "C", *PLACEHOLDERS[:3]]
 LINES = ["a <b>b <i>12</i></b> c", "<p>a</p>", "b <br/> c &amp; a", "<hr/>", ""]
@@ -29,7 +30,9 @@ def path(tmp_path_factory):
 
 
 def test_every_hypothesis_has_the_marks(path):
-    translator = Translator(path, beam_size=4, markup="html", attention=False)
+    translator = Translator(
+        path, beam_size=4, markup="html", attention=False, translation_maxlen=12
+    )
     for line, hypotheses in zip(LINES, translator.translate(LINES, n_best=4), strict=True):
         before = ElementTree.fromstring(f"<root>{line}</root>")
         assert hypotheses
@@ -42,7 +45,8 @@ def test_every_hypothesis_has_the_marks(path):
 
 def test_a_mark_follows_its_copied_span(path):
     """The attention of a random model is nearly even, so the place is its choice, not the text."""
-    one = Translator(path, markup="html", copy=["number"]).translate(LINES[0])
+    options = {"markup": "html", "copy": ["number"], "translation_maxlen": 12}
+    one = Translator(path, **options).translate(LINES[0])
     assert one.text.count("12") == 1 and "⟦" not in one.text
     assert re.sub("<[^>]*>|12| ", "", one.text) == re.sub("[⟦⟧1]", "", "".join(one.tokens))
 

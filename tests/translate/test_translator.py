@@ -13,6 +13,7 @@ from cgru_cli.search.settings import Sampling, SearchSettings
 from cgru_cli.translate.line_search import LineSearch
 from cgru_cli.translate.plan import SearchPlan
 
+pytestmark = pytest.mark.usefixtures("traced_once")
 LINES = ["a b c", "", "f f a d", "b unseen", "c"]
 
 
@@ -27,7 +28,8 @@ def searching(path, **options):
 
 
 def test_translations_carry_the_numbers_of_their_lines(path):
-    ready = list(searching(path, beam_size=3).translations(LINES, 10))
+    search = searching(path, beam_size=3, translation_maxlen=6)
+    ready = list(search.translations(LINES, 10))
     assert sorted(one.number for one in ready) == [10, 11, 12, 13, 14]
     by_number = {one.number: one for one in ready}
     assert by_number[11].empty and by_number[11].hypotheses[0].text == ""
