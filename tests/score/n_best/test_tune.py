@@ -7,6 +7,7 @@ import pytest
 from commands import in_process, one_line, output_lines, write_model
 from models import text_lines
 from sacrebleu.metrics import BLEU, CHRF
+from shared_files import fixture_path
 
 from cgru_cli.score.n_best.entry import parse
 
@@ -42,14 +43,15 @@ def best_of(lists, weights, alpha=0.0):
     return texts
 
 
-@pytest.fixture
-def two_scores(shared, lines, tmp_path):
+@pytest.fixture(scope="module")
+def two_scores(tmp_path_factory):
     """The n-best list of one model with the scores of another: (folder, path)."""
-    folder = shared("fixtures/marian-amun")
+    folder, place = fixture_path("marian-amun"), tmp_path_factory.mktemp("two")
     listed = ["-s", folder / "src.txt", "--n-best", folder / "nbest.k12.norm1.txt"]
-    model = shared("fixtures/marian-s2s/model.npz")
+    model = fixture_path("marian-s2s/model.npz")
+    lines = output_lines(in_process("score", place))
     rescored = lines("-m", model, *listed, "--n-best-feature", "S2S")
-    return folder, written(tmp_path / "two", rescored)
+    return folder, written(place / "two", rescored)
 
 
 @pytest.mark.parametrize("metric", ["bleu", "chrf"])
@@ -140,9 +142,9 @@ def test_file_of_weights_applies_to_an_ensemble(lines, tmp_path):
     path.write_text(json.dumps({"weights": {two: 0.7, one: 0.3}}))
     scored = lines(*both, "-t", text, "--weights", path)
     assert scored == lines(*both, "-t", text, "--weights", 0.3, "--weights", 0.7)
-    translate = in_process("translate", tmp_path)
+    translate, short = in_process("translate", tmp_path), ("--n-best", "--translation-maxlen", 9)
     by_file, by_number = (
-        translate(*both, "--n-best", *(f"--weights={w}" for w in weights), text="a b\nf c d\n")
+        translate(*both, *short, *(f"--weights={w}" for w in weights), text="a b\nf c d\n")
         for weights in ((path,), (0.3, 0.7))
     )
     assert by_file[:2] == by_number[:2]
@@ -151,7 +153,7 @@ def test_file_of_weights_applies_to_an_ensemble(lines, tmp_path):
 
 def test_translate_reads_the_weights_that_tune_wrote(lines, tmp_path):
     models = [write_model(tmp_path / name, seed) for name, seed in (("a", 5), ("b", 11))]
-    flags = [f"-m{model}" for model in models]
+    flags = [*(f"-m{model}" for model in models), "--translation-maxlen", 9]
     source = written(tmp_path / "src", ["a b c", "f f", "d a", "b c d f"])
     reference = written(tmp_path / "ref", ["A B C", "F F", "D@@ A", "B C F"])
     translate = in_process("translate", tmp_path)
