@@ -17,6 +17,8 @@ from cgru_cli.serve.served_model import SearchOptions
 from cgru_cli.serve.shared_search import SharedSearch
 from cgru_cli.serve.work import Kind, Line
 
+pytestmark = pytest.mark.usefixtures("traced_once")
+
 
 @pytest.fixture(scope="module")
 def model(models):

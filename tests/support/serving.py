@@ -40,9 +40,12 @@ def options(*models, **more):
 
 
 def loaded(*models, **more):
-    """The models of a command line, by name."""
+    """The models of a command line, by name; equal models share their traces."""
     import_tensorflow()
-    return served_models(options(*models, **more))
+    from traced_once import traced_once
+
+    with traced_once():
+        return served_models(options(*models, **more))
 
 
 @contextlib.contextmanager
