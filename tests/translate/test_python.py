@@ -120,16 +120,20 @@ def test_prefixes_and_phrases(translator):
 
 
 def test_totals_are_those_of_the_scorer(path):
-    loaded = load_model(path)
-    loaded.model.settings.normalize, loaded.model.settings.word_penalty = 0.6, 0.2
-    for options in ({}, {"normalize": 0.0}, {"word_penalty": -0.5}, {"normalize": 1.0}):
-        translator, scorer = Translator(loaded, **options), PairScorer(loaded, **options)
-        lines = ["a b c", "f f a d"]
-        for line, one in zip(lines, translator.translate(lines), strict=True):
-            if one.finished:
-                (scored,) = scorer.score([(line, one.text)])
-                assert scored.total == pytest.approx(one.total, abs=1e-4)
-                assert list(scored.source) == list(one.source) == line.split()
+    line, totals = "f f a d", set()
+    for options in ({}, {"normalize": 0.3}, {"word_penalty": -0.5}, {"normalize": 1.0}):
+        loaded = load_model(path)
+        loaded.model.settings.normalize, loaded.model.settings.word_penalty = 0.6, 0.2
+        bias = loaded.model.arrays["ff_logit_b"].copy()
+        bias[0] += 4.0  # EOS, so that translations end
+        loaded.model.arrays["ff_logit_b"] = bias
+        translations = Translator(loaded, beam_size=6, **options).translate(line, n_best=6)
+        one = next(one for one in translations if one.finished and one.text)
+        (scored,) = PairScorer(loaded, **options).score([(line, one.text)])
+        assert scored.total == pytest.approx(one.total, abs=1e-4)
+        assert list(scored.source) == list(one.source) == line.split()
+        totals.add(round(scored.total, 2))
+    assert len(totals) == 4  # each option had an effect
 
 
 def test_invalid_arguments_are_usage_errors(path, translator, scorer, tmp_path):
