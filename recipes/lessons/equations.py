@@ -201,7 +201,7 @@ def label_logits(a, v):
 
 def pooled(a, h, pooling):
     """One vector v (C,) of annotations h (S,C); attention as Yang et al. (2016)."""
-    if pooling == "last":  # where each reader ends
+    if pooling == "last":  # the last state of each direction
         half = h.shape[1] // 2
         return np.concatenate([h[-1, :half], h[0, half:]])
     if pooling == "mean":

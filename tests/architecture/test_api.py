@@ -14,6 +14,7 @@ from commands import SOURCE, TARGET, in_process, write_model
 import cgru_cli
 from cgru_cli import CgruError, PairScorer, Translator, load_model, read_model
 from cgru_cli import write_model as write
+from cgru_cli.options.keywords import SearchKeywords
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.md"
 EXAMPLES = PAGE.parents[1] / "examples"
@@ -65,6 +66,12 @@ def test_public_names_are_stated_once():
         assert name == "__version__" or f"`{name}`" in PAGE.read_text("utf-8")
     with pytest.raises(AttributeError, match="no attribute 'Decoder'"):
         cgru_cli.Decoder  # noqa: B018
+
+
+def test_the_page_lists_the_options_of_a_call():
+    row = r"^\| (.*) \| as in `Translator`, for this call \|$"
+    (listed,) = re.findall(row, PAGE.read_text("utf-8"), re.M)
+    assert set(re.findall(r"\w+", listed)) == set(SearchKeywords.__annotations__)
 
 
 def test_nothing_heavy_is_loaded_before_it_is_asked_for():

@@ -46,6 +46,12 @@ def asked():
     return [Requirement(text) for text in texts]
 
 
+def test_the_page_names_the_pinned_extras():
+    page = (ROOT / "docs/security.md").read_text("utf-8")
+    (named,) = re.findall(r"that cgru and its extras (.*?) need,", page, re.S)
+    assert set(re.findall(r"`(\w+)`", named)) == set(EXTRAS)
+
+
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
 def test_every_package_is_pinned_within_its_range(python, asked):
     versions = {name.lower(): version for name, version in pinned(python).items()}
