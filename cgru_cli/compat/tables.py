@@ -126,4 +126,4 @@ def _own_row(name: str, flag: Flag) -> Row:
     if flag.joined:
         meaning = Option(name, lambda values: {name: " ".join(values)})
     names, shown = (*flag.flags, *flag.aliases), flag.metavar or "VALUE"
-    return Row(names, takes, (), meaning, implied, bool(flag.path), shown)
+    return Row(names, takes, (), meaning, implied, flag.is_path, shown)

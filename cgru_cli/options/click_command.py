@@ -45,8 +45,8 @@ class Value(click.ParamType):
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """The choices; for a path, an item that makes the shell complete files."""
-        if self.flag.path:
-            return [CompletionItem(incomplete, type=self.flag.path)]
+        if self.flag.is_path:
+            return [CompletionItem(incomplete, type="file")]
         return [CompletionItem(c) for c in self.flag.choices if c.startswith(incomplete)]
 
 
@@ -173,7 +173,7 @@ class Command(click.Command):
                 ctx.params[name] = default
         if settings.interpolate:
             for name, (flag, _) in statements(self.options).items():
-                if flag.path:
+                if flag.is_path:
                     origin = settings.origins.get(name, flag.name)
                     ctx.params[name] = interpolated(ctx.params[name], origin)
 

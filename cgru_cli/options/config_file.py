@@ -54,13 +54,13 @@ def settings(file: ConfigFile, options: type, *, relative: bool = False) -> Sett
             found.origins[name] = f"{path}: {key}"
             _check_paths(value, flag, found.origins[name])
             shaped = flag.shaped(value)
-            found.values[name] = beside(shaped, path) if relative and flag.path else shaped
+            found.values[name] = beside(shaped, path) if relative and flag.is_path else shaped
     found.given = set(found.values)
     return found
 
 
 def _check_paths(value: Any, flag: Flag, origin: str) -> None:
-    if flag.path and flag.kind is str:
+    if flag.is_path and flag.kind is str:
         values = value if isinstance(value, list) else [value]
         paths = values[:1] if "[" in flag.metavar else values  # FILE [FIRST [BEST ...
         if any(isinstance(one, int | float) for one in paths):

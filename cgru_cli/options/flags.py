@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from ..errors import UsageError
 from ..system.plain_numbers import plain_number
@@ -76,9 +76,9 @@ class Flag:
         return self.kind in (int, float)
 
     @property
-    def path(self) -> Literal["", "file"]:
-        """The kind of path that the option takes, for shell completion."""
-        return "file" if _PATHS.search(self.metavar) else ""
+    def is_path(self) -> bool:
+        """Whether the option takes paths."""
+        return _PATHS.search(self.metavar) is not None
 
     @property
     def value_name(self) -> str:

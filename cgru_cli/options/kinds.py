@@ -139,7 +139,7 @@ def sampling(text: str) -> dict[str, Any]:
 
 
 class ShortlistNumbers(NamedTuple):
-    """The numbers of a shortlist: of first words, of best translations, minimum probability."""
+    """Numbers of first words and of best translations, and the minimum probability."""
 
     first: int = 100
     best: int = 100

@@ -23,7 +23,7 @@ PLACEHOLDERS = tuple(f"⟦{number}⟧" for number in range(1, MOST + 1))
 _PLACEHOLDER = re.compile("( ?)⟦([1-9][0-9]?)⟧")
 _BRACKETS = str.maketrans("⟦⟧", "[]")  # for brackets in the text itself
 
-# Each takes linear time, because it searches a run of characters only from its beginning.
+# Each runs in linear time, because it searches a run of characters only from its beginning.
 BUILT_IN = {
     "code": r"`[^`]+`",
     "url": r"(?:https?|ftp)://[^\s<>\"'`|\[\]]*[^\s<>\"'`|\[\].,;:!?()*]",

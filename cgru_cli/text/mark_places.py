@@ -6,13 +6,13 @@ From the outside inwards, the attention determines the place of each element:
    element gets the run of target words with the greatest sum of p - 1/2, inside the parent's run
    and outside its siblings' runs; the run includes at least the word with the greatest p, and is
    extended to whole words.
-2. An element without text, such as `<br/>`, goes between the two target words where the least
-   attention crosses it: from words before it to the source after it, and the reverse.
+2. An element without text, such as `<br/>`, goes into the gap between target words that the least
+   attention crosses: from target words before the gap to the source after the element, and the
+   reverse.
 
 A translation therefore has all marks of its line, with the same nesting; only Markdown's emphasis
-is left out where no word is left for it, because `****` would be four asterisks. If the text of
-the translation has more that looks like Markdown than the source's, such as `[` or `*`, it is
-escaped.
+is left out where no word is left for it, because `****` would be four asterisks. If the translation
+has more characters that look like Markdown than its source, such as `[` or `*`, they are escaped.
 """
 
 import html
@@ -31,7 +31,7 @@ _TAGS = re.compile(r"&(?=#?\w+;)|<(?=[A-Za-z/!?])")  # would be an entity or a t
 _CODE = r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"
 _TAGS_OR_CODE = re.compile(f"{_CODE}|{_TAGS.pattern}")
 _KEPT = r"(?P<kept>\\[!-/:-@\[-`{-~]"
-_LIKE_MARKS = {  # what may be a mark of Markdown, by whether code is copied
+_LIKE_MARKS = {  # text that Markdown may read as marks, by whether code is copied
     copies_code: re.compile(
         rf"{kept})|{_TAGS.pattern}|[*`\[\]]|~~|!(?=\[|\Z)|(?<![^\W_])_|_(?![^\W_])"
     )

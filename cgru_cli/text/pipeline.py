@@ -37,9 +37,10 @@ _REMOVED = dict.fromkeys(
 class PipelineSettings:
     """The settings of the pipeline; languages in the order of `SIDES`.
 
-    pieces: whether the text holds sub-words, or words that the model's `.spm` splits. factors: of a
-    source word, including the word itself; with more than 1, the source is already tokenised. copy:
-    the patterns of the spans that placeholders replace in the text (see `copying`).
+    pieces: whether the text holds sub-words, or words that the model's `.spm` splits. factors:
+    their number for a source word, including the word itself; with more than 1, the source is
+    already tokenised. copy: the patterns of the spans that placeholders replace in the text (see
+    `copying`).
     """
 
     languages: tuple[str, str] = ("", "")

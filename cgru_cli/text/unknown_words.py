@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -15,22 +15,22 @@ def replace_unknown(
     tokens: Sequence[str],
     alignment: np.ndarray,
     source: Sequence[str],
-    unknown: Collection[str],
+    unk: str,
     lexicon: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Replace each UNK with the source word with the highest weight, or by its translation.
 
     alignment: (T, S + 1) or (T + 1, S + 1) float32, rows of target words and perhaps EOS, columns
-    of source words and EOS, which is never chosen; tokens: (T); source: (S); unknown: the spellings
-    of UNK. Words that are not in the lexicon are copied. One word replaces one word, so that the
-    alignment still fits. (Luong et al. 2015, "Addressing the Rare Word Problem", section 3.3, with
-    attention as alignment like Jean et al. 2015.)
+    of source words and EOS, which is never chosen; tokens: (T); source: (S); unk: the text of UNK.
+    Words that are not in the lexicon are copied. One word replaces one word, so that the alignment
+    still fits. (Luong et al. 2015, "Addressing the Rare Word Problem", section 3.3, with attention
+    as alignment like Jean et al. 2015.)
     """
     # A source cut at the length limit has more words than columns.
     words = min(len(source), alignment.shape[1] - 1)
     replaced = list(tokens)
     for t, token in enumerate(tokens):
-        if words and token in unknown:
+        if words and token == unk:
             word = source[int(np.argmax(alignment[t, :words]))]
             replaced[t] = lexicon.get(word, word) if lexicon else word
     return replaced

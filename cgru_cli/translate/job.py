@@ -95,7 +95,7 @@ def _translate(
     apart: LineWriter | None,
     search: LineSearch,
     heatmaps: Heatmaps,
-    start: int = 0,
+    start: int,
 ) -> None:
     """Translate all lines of the input, in windows. apart: the writer of alignments, if separate.
 

@@ -30,7 +30,7 @@ class PhraseError(CgruError):
 
 
 class Fields(NamedTuple):
-    """The phrases of a line as text, not yet split into words."""
+    """A line as text: its source, and the beginning and the phrases of its translation."""
 
     source: str
     beginning: str | Sequence[str] = ""  # of the translation: text, or words of the model

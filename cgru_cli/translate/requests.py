@@ -32,7 +32,7 @@ class Request(NamedTuple):
     empty: bool = False  # whether the line has no words
     copied: Sequence[str] = ()  # the spans of the source that placeholders stand for
     markup: Markup | None = None  # the marks of the source
-    words_before: Mapping[int, int] = MappingProxyType({})  # source words before each mark
+    words_before: Mapping[int, int] = MappingProxyType({})  # number of words before each mark
 
     def accepted(self, results: Sequence[SearchResult]) -> Sequence[SearchResult] | None:
         """The results with all required phrases; None if the best one lacks a phrase.

@@ -180,7 +180,7 @@ class Results:
             alignment = self._source.in_source_order(alignment, len(source))
             if self._plan.options.unk_replace:
                 words = unknown_words.replace_unknown(
-                    words, alignment, source, {self._target.unk}, self._plan.lexicon
+                    words, alignment, source, self._target.unk, self._plan.lexicon
                 )
         return Hypothesis(
             words,

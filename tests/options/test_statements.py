@@ -276,7 +276,7 @@ def test_commands_are_summed_up_whole():
 @pytest.mark.parametrize("options", [PrepOptions, ScoreOptions, TrainOptions, TranslateOptions])
 def test_what_names_a_file_is_completed_as_one(options):
     for name, (flag, _) in statements(options).items():
-        assert bool(flag.path) == bool(re.search(r"FILE|MODEL|DIR|SRC|COMMAND", flag.metavar)), (
+        assert flag.is_path == bool(re.search(r"FILE|MODEL|DIR|SRC|COMMAND", flag.metavar)), (
             f"{name}: {flag.metavar}"
         )
 

@@ -16,7 +16,7 @@ from cgru_cli.text.unknown_words import read_lexicon, replace_unknown
 ALIGNMENT = np.array(
     [[0.1, 0.3, 0.6], [0.8, 0.1, 0.1], [0.4, 0.4, 0.2], [0.0, 0.0, 1.0]], np.float32
 )
-TOKENS, SOURCE, UNKNOWN = ["UNK", "x", "UNK"], ["a", "b"], {"UNK", "<unk>"}
+TOKENS, SOURCE, UNKNOWN = ["UNK", "x", "UNK"], ["a", "b"], "UNK"
 
 
 def test_unknown_words_become_their_source_words():
