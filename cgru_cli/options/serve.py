@@ -31,7 +31,7 @@ def _one_site(origin: str) -> str:
         or not parts.hostname
         or origin != f"{parts.scheme}://{parts.netloc.lower()}"
     ):
-        raise ValueError("a site as https://example.org is expected, or *")
+        raise ValueError("a site such as https://example.org, or * is expected")
     return origin
 
 

@@ -8,13 +8,7 @@ from ..parameters.program import COMPAT
 from ..text.copying import pattern
 from .declaration import Group
 from .kinds import COPIED, sampling, unchanged, weight
-from .line_filter import (
-    ATTENTION,
-    DEVICES,
-    MODEL_AND_TEXT,
-    SCORES,
-    FilterOptions,
-)
+from .line_filter import ATTENTION, DEVICES, MODEL_AND_TEXT, SCORES, FilterOptions
 
 SEARCH = Group("Search")
 SAMPLING = Group("Sampling")
@@ -103,7 +97,7 @@ class TranslateOptions(FilterOptions):
     copy: tuple[str, ...] = SEARCH.values(pattern)(f"""
         --copy PATTERN...: {COPIED}; copy these spans of the source to translations, by placeholders
         if the model was trained with cgru prep --copy, whose patterns are the default; none: copy
-        nothing; samples cannot be made to have them""")
+        nothing; sampling allows only none""")
     shortlist: tuple[str, ...] = SEARCH("""
         --shortlist FILE [FIRST [BEST [PRUNE]]]: restrict the output to the FIRST words of the
         vocabulary and, for each source word, the BEST translations in FILE more probable than PRUNE

@@ -21,7 +21,7 @@ def translate_document(options: TranslateOptions) -> None:
         raise UsageError("--document: two files are expected, to read and to write")
     source, target = options.document
     check_distinct([source, *options.model, *options.vocabularies], target)
-    document = document_of(source, read_bytes(source, "a document", LARGEST))
+    document = document_of(source, read_bytes(source, "document", LARGEST))
     installed("sentencex", "documents")  # otherwise the error would name --split-sentences
     sentences = options.split_sentences or "auto"
     options = dataclasses.replace(

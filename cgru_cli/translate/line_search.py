@@ -67,7 +67,7 @@ class LineSearch:
         if needed > workspace:
             raise CgruError(
                 f"--beam-size {beam_size}: a word takes {math.ceil(needed)} MiB in this "
-                f"search, --workspace is {workspace}; give it more, or make the beam smaller"
+                f"search, --workspace is {workspace}; increase it, or reduce the beam"
             )
         self.max_tokens = max_tokens_of(workspace, beam_size, structures)
 

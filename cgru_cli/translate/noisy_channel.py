@@ -301,7 +301,9 @@ def _named(loaded: LoadedModel) -> str:
 
 
 def _lacks(loaded: LoadedModel, words: Vocabulary, missing: Sequence[str]) -> str:
-    return f"{loaded.model.path} lacks {len(missing):,} words of {words.path}, as {missing[0]!r}"
+    return (
+        f"{loaded.model.path} lacks {len(missing):,} words of {words.path}, such as {missing[0]!r}"
+    )
 
 
 def _lacks_in_beam(loaded: LoadedModel, words: Vocabulary, missing: Sequence[str]) -> str:

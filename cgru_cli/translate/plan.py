@@ -164,8 +164,8 @@ def _check(
         raise UsageError("--mbr with constraints needs --mbr-n-best: samples cannot satisfy them")
     if sampling and set(options.copy) - {"none"}:
         raise UsageError(
-            "--copy: samples cannot be made to have the spans; search without "
-            "--output-sampling, or with --mbr-n-best"
+            "--copy: sampling cannot force the spans into translations; leave out "
+            "--output-sampling, or add --mbr-n-best"
         )
     check_attention(models, any(getattr(options, name) for name in _ATTENTION))
     if options.max_length_factor and not any(loaded.reads_words for loaded in models):
@@ -177,14 +177,14 @@ def _check(
     for name in _NOT_OF_NEMATUS_TF if search == "nematus-tf" else ():
         if getattr(options, name):
             raise UsageError(
-                f"{flag(TranslateOptions, name)}: the search of Nematus-TF does not have this"
+                f"{flag(TranslateOptions, name)}: the search of Nematus-TF does not support it"
             )
     if options.markup and not (first.writes_text and first.reads_words and len(first.sources) == 1):
         raise UsageError(f"--markup: {first.model.path} does not translate plain text")
     for loaded in models if options.char_level else ():
         pieces = loaded.sources and loaded.sources[0].processor is not None
         if (pieces and not options.no_spm_encode) or not loaded.reads_words:
-            what = "SentencePiece cuts its source" if pieces else "it reads no source text"
+            what = "SentencePiece splits its source" if pieces else "it reads no source text"
             raise UsageError(f"--char-level: {loaded.model.path}: {what}")
 
 
@@ -271,7 +271,9 @@ def _copying(
     if not (patterns or known):
         return None, 0
     if options.copy and not known and search == "nematus-tf":
-        raise UsageError("--copy: this model has no placeholders, Nematus-TF no constraints")
+        raise UsageError(
+            "--copy: this model has no placeholders, and the search of Nematus-TF no constraints"
+        )
     return Copying(patterns), known  # without patterns, no placeholder may be written
 
 
@@ -290,7 +292,7 @@ def _weights(
     lm = [options.lm] if options.lm else []
     every = model_weights(options.weights, (*options.model, options.channel_model, *lm))
     if not any(every[:count]):
-        raise UsageError("--weights: those of the models that translate are zero")
+        raise UsageError("--weights: all translation models have weight zero")
     return every[:count], (*every[count:], 1.0)[:2]
 
 

@@ -202,4 +202,4 @@ def test_sites_of_cors_are_checked():
     for site in ("foo", "example.org", "https://example.org/", "ftp://example.org", "null"):
         ended = CliRunner().invoke(main, ["serve", "-m", "model.npz", "--cors", site])
         assert ended.exit_code == 2
-        assert f"{site}: a site as https://example.org is expected, or *" in ended.stderr
+        assert f"{site}: a site such as https://example.org, or * is expected" in ended.stderr

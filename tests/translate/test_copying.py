@@ -118,7 +118,7 @@ def test_samples_are_drawn_without_constraints(copying_model):
         ]
         drawn = {one.translate("a 12 b", n_best=4)[0].text for one in samplers}
         assert len(drawn) > 1
-        with pytest.raises(UsageError, match="copy: samples cannot be made"):
+        with pytest.raises(UsageError, match="copy: sampling cannot force the spans"):
             Translator(copying_model, **kind, copy=["number"])
         Translator(copying_model, **kind, copy=["none"])
 

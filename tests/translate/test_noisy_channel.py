@@ -269,7 +269,7 @@ def test_models_of_another_kind_are_refused(models, tmp_path):
     )
     both = [*asked, channel, "--lm", lm]
     assert "--weights: 2 given for 3 models" in refused(tmp_path, *both, "--weights", 1, 1)
-    assert "those of the models that translate are zero" in refused(
+    assert "all translation models have weight zero" in refused(
         tmp_path, *both, "--weights", 0, 1, 1
     )
     assert "search of Nematus-TF" in refused(

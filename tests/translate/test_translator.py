@@ -146,7 +146,7 @@ def test_a_language_model_in_an_ensemble_has_no_view(path, tmp_path):
 
 def test_a_beam_beyond_the_workspace_is_refused_by_name(tmp_path):
     path = write_model(tmp_path / "m", state=200)
-    message = r"beam_size 1000: a word takes 7 MiB in this search, workspace is 1; give it more"
+    message = r"beam_size 1000: a word takes 7 MiB in this search, workspace is 1; increase it"
     with pytest.raises(CgruError, match=message):
         Translator(path, beam_size=1000, workspace=1)
 
@@ -161,7 +161,7 @@ def test_char_level_makes_each_character_a_word(path):
     assert decided(path, char_level=True).reading.split("a b") == ["a", " ", "b"]
     loaded = load_model(path)
     object.__setattr__(loaded.sources[0], "processor", object())
-    for more, message in (({}, "SentencePiece cuts its source"), ({"no_spm_encode": True}, None)):
+    for more, message in (({}, "SentencePiece splits its source"), ({"no_spm_encode": True}, None)):
         options = TranslateOptions(model=(path,), char_level=True, **more)
         if message is None:
             assert SearchPlan(options, [loaded]).reading.split("ab") == ["a", "b"]
