@@ -292,7 +292,8 @@ def train(data: str | None, options: TrainOptions) -> None:
     from .train.job import run
 
     given = click.get_current_context().meta[SETTINGS]
-    run(options, data, settings=given.in_own_names, stated=given.stated)
+    settings = given.in_own_names("saved") if given.in_own_names else None
+    run(options, data, settings=settings, stated=given.stated)
 
 
 @main.command(

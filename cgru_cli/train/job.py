@@ -29,23 +29,22 @@ def run(
     options: TrainOptions,
     data: str | None,
     on_validation: OnValidation | None = None,
-    settings: Callable[[str], Mapping[str, Any]] | None = None,
+    settings: Mapping[str, Any] | None = None,
     stated: Collection[str] | None = None,
 ) -> None:
     """Train with these options, from the start or from the last save.
 
     data: a folder written by `cgru prep`. on_validation: called after each validation with the
-    number of updates and the metrics. settings: called with "saved", returns the options under
-    the names of the program whose files training writes. stated: the options that were given; the
-    defaults of other options depend on the data, or are the declared ones if `stated` is None.
-    Raises CgruError for bad text, vocabularies, models and folders; Stopped, after saving, if a
-    signal ends the run.
+    number of updates and the metrics. settings: the options under the names of the program whose
+    files training writes. stated: the options that were given; the defaults of other options depend
+    on the data, or are the declared ones if `stated` is None. Raises CgruError for bad text,
+    vocabularies, models and folders; Stopped, after saving, if a signal ends the run.
     """
     stated = None if options.compat or options.defaults == "fixed" else stated
     with with_standard_input(options) as options:
         decided = functools.partial(decide, options, data, stated)
         if not options.dry_run:
-            _train(options, decided, on_validation, settings("saved") if settings else {})
+            _train(options, decided, on_validation, settings or {})
             return
         plan, texts = decided()
         if options.optimizer_params:
