@@ -7,12 +7,13 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import chain, islice
 from typing import Any, TypeVar
 
 from ..errors import CgruError
+from .signals import ENDING, StopRequest
 
 Chunk = TypeVar("Chunk")
 Result = TypeVar("Result")
@@ -31,8 +32,16 @@ class ProcessPool(ProcessPoolExecutor):
 
     def __init__(self, jobs: int):
         # Not fork, which copies locks that threads of this process may hold.
-        super().__init__(jobs, multiprocessing.get_context("spawn"), initializer=_start)
+        with _signals_wait():
+            super().__init__(jobs, multiprocessing.get_context("spawn"), initializer=_start)
         self._jobs = jobs
+
+    def submit(
+        self, work: Callable[..., Result], /, *arguments: Any, **options: Any
+    ) -> Future[Result]:
+        """Schedule work as its base class does; signals wait until a new process has its work."""
+        with _signals_wait():
+            return super().submit(work, *arguments, **options)
 
     def in_order(
         self, work: Callable[[Chunk], Result], chunks: Iterable[Chunk]
@@ -84,9 +93,23 @@ def alone(work: Callable[..., Result], *arguments: Any) -> Result:
         pool.shutdown()
 
 
+@contextlib.contextmanager
+def _signals_wait() -> Iterator[None]:
+    """Let the signals ENDING wait until the end of the block, and in new processes until _start."""
+    with StopRequest() as stop:
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    if stop.asked:
+        stop.end()
+
+
 def _start() -> None:
     """Make a worker exit with its parent, even if the parent is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends Ctrl-C to all processes
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

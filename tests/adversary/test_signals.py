@@ -19,14 +19,18 @@ except BaseException as error:  # as an import machinery may that is interrupted
 """
 
 
+def environment(folder):
+    paths = f"{folder}{os.pathsep}{os.environ.get('PYTHONPATH', os.getcwd())}"
+    return os.environ | {"PYTHONPATH": paths}
+
+
 def stopped(folder, script, signum):
     """Exit code and messages of a script that receives a signal once it prints `here`."""
     (folder / "script.py").write_text(script)
-    paths = f"{folder}{os.pathsep}{os.environ.get('PYTHONPATH', os.getcwd())}"
-    environment = os.environ | {"PYTHONPATH": paths}
     process = subprocess.Popen(
         [sys.executable, str(folder / "script.py")],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=environment(folder),
     )  # fmt: skip
     assert process.stdout.readline() == "here\n"
     start = time.monotonic()
@@ -95,6 +99,46 @@ if __name__ == "__main__":
         subwords.learn_pieces(lines(), "unigram", 20_000, 1.0)
 """
     assert stopped(tmp_path, script, signum) == (128 + signum, "")
+
+
+@BOTH
+def test_before_a_process_has_its_work(tmp_path, signum):
+    """The process would print a traceback if the work did not come."""
+    script = """
+import time
+from multiprocessing import util
+from cgru_cli.system.process_pool import alone
+from cgru_cli.system.signals import stop_cleanly
+
+def spawn(*arguments):
+    process = spawn_process(*arguments)
+    if "spawn_main" in str(arguments):  # not the resource tracker
+        print("here", flush=True)
+        time.sleep(0.5)
+    return process
+
+spawn_process, util.spawnv_passfds = util.spawnv_passfds, spawn
+if __name__ == "__main__":
+    with stop_cleanly():
+        alone(time.sleep, 30)
+"""
+    assert stopped(tmp_path, script, signum) == (128 + signum, "")
+
+
+def test_a_terminal_does_not_interrupt_imports_of_a_process(tmp_path):
+    script = """
+import os, signal
+from cgru_cli.system.process_pool import alone
+
+if __name__ == "__main__":
+    print(alone(len, "four"))
+else:
+    os.kill(os.getpid(), signal.SIGINT)
+"""
+    (tmp_path / "script.py").write_text(script)
+    run = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, env=environment(tmp_path),
+                         capture_output=True, text=True, timeout=60)  # fmt: skip
+    assert (run.returncode, run.stdout, run.stderr) == (0, "4\n", "")
 
 
 # Two minutes in C code that no signal interrupts, as for a matrix of gigabytes.
