@@ -43,16 +43,28 @@ class Padded:
         (folder / "model.npz.json").write_text(json.dumps(names))
         self._marian = folder / "marian"
 
-    def marian(self) -> Path:
-        """The folder of the model in Marian's dialect: model.npz, src.json, trg.json."""
+    def marian(self) -> tuple[Path, list[str]]:
+        """The model in Marian's dialect, and its vocabularies."""
+        vocabularies = [self._marian / Path(path).name for path in self.vocabularies]
         if not self._marian.exists():
             self._marian.mkdir()
             # marian-amun has no tied embeddings, which Marian's shortlists require
             kind = "marian-nematus" if self.model.structure.tied_output else "marian-amun"
             write_model.write(self.model, self._marian / "model.npz", kind)
-            for vocabulary, path in zip((self.source, self.target), self.vocabularies, strict=True):
-                write_vocabulary(vocabulary, self._marian / Path(path).name, "marian")
-        return self._marian
+            for vocabulary, path in zip((self.source, self.target), vocabularies, strict=True):
+                write_vocabulary(vocabulary, path, "marian")
+        return self._marian / "model.npz", list(map(str, vocabularies))
+
+
+@dataclasses.dataclass
+class OfMarian:
+    """A model of Marian's, as it is, for both programs."""
+
+    path: Path
+    vocabularies: list[str]
+
+    def marian(self) -> tuple[Path, list[str]]:
+        return self.path, self.vocabularies
 
 
 def pad(model: Model, embedding: int, state: int, vocabulary: int) -> Model:

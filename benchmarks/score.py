@@ -131,10 +131,10 @@ class Bench:
         ]  # fmt: skip
 
     def marian(self, count: int) -> list[str]:
-        folder = self.padded.marian()
+        model, vocabularies = self.padded.marian()
         return [
-            sys.executable, "-m", "pymarian", "score", "-m", str(folder / "model.npz"),
-            "-v", str(folder / "src.json"), str(folder / "trg.json"), "-t", *self.texts(count),
+            sys.executable, "-m", "pymarian", "score", "-m", str(model), "-v", *vocabularies,
+            "-t", *self.texts(count),
             "-o", str(self.folder / "out.marian"), "--cpu-threads", str(self.a.threads),
             "--mini-batch", "64", "--maxi-batch", "100", "-w", "2500", "--max-length", "1000",
             "--quiet",

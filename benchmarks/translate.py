@@ -3,8 +3,9 @@
     python benchmarks/translate.py --model MODEL --source FILE [--peer marian]
 
 MODEL is a small plain model that translates FILE (tokenised and split like its training text). It
-is zero-padded to 512/1024/30000, so that sentences are real and costs are those of a big model. All
-ratios are within one run; the measurements take turns, and the median is printed.
+is zero-padded to 512/1024/30000, so that sentences are real and costs those of a big model. With
+--parts process --own-size, MODEL is a model of Marian's, which both programs translate with as it
+is. All ratios are within one run; the measurements take turns, and the median is printed.
 
 - floor: the plain products of each step (float32, one TensorFlow product per matrix, no biases, no
   attention, no softmax, no search) for exactly the rows that the search expanded, compared with the
@@ -29,7 +30,7 @@ import time
 from pathlib import Path
 
 from measuring import Clock, Run, process
-from padding import SIZES, Padded
+from padding import SIZES, OfMarian, Padded
 
 from cgru_cli.system import tensorflow_start
 
@@ -51,9 +52,12 @@ def main() -> None:
         "--peer-int8", action="store_true", help="also measure Marian's packed int8"
     )
     parser.add_argument("--precision", nargs="*", default=["float32"])
+    parser.add_argument("--own-size", action="store_true", help="do not pad a model of Marian's")
     parser.add_argument("--parts", nargs="*", default=PARTS)
     parser.add_argument("--shortlist", nargs="*", metavar="FILE [FIRST [BEST [PRUNE]]]")
     arguments = parser.parse_args()
+    if arguments.own_size and (arguments.parts != ["process"] or not arguments.vocabs):
+        parser.error("--own-size needs --parts process and --vocabs")
     if arguments.shortlist:
         arguments.parts.append("shortlist")
     with tempfile.TemporaryDirectory() as folder:
@@ -65,9 +69,13 @@ def main() -> None:
 class Bench:
     def __init__(self, arguments: argparse.Namespace, folder: Path):
         self.a, self.folder = arguments, folder
+        self.lines = arguments.source.read_text("utf-8").split("\n")[:-1]
+        if arguments.own_size:
+            self.padded = OfMarian(Path(arguments.model), list(arguments.vocabs))
+            print(f"{arguments.model}, {arguments.threads} threads")
+            return
         self.padded = Padded(arguments.model, arguments.vocabs, folder)
         self.big = self.padded.model
-        self.lines = arguments.source.read_text("utf-8").split("\n")[:-1]
         tensorflow_start.start("cpu", arguments.threads)
         embedding, state, vocabulary = SIZES
         print(f"model {embedding}/{state}/{vocabulary}, {arguments.threads} threads")
@@ -204,11 +212,10 @@ class Bench:
         ]  # fmt: skip
 
     def marian(self, count: int, precision: str, shortlist: bool = False) -> list[str]:
-        folder = self.padded.marian()
+        model, vocabularies = self.padded.marian()
         packed = ["--gemm-type", "packed8", "--optimize"] if precision == "packed8" else []
         return [
-            sys.executable, "-m", "pymarian", "decode", "-m", str(folder / "model.npz"),
-            "-v", str(folder / "src.json"), str(folder / "trg.json"),
+            sys.executable, "-m", "pymarian", "decode", "-m", str(model), "-v", *vocabularies,
             "-i", str(self.text(count)), "-o", str(self.folder / f"out.marian {precision}"),
             "-b", "5", "-n", "--allow-unk", "--cpu-threads", str(self.a.threads),
             "--mini-batch", "64", "--maxi-batch", "100", "--maxi-batch-sort", "src",
