@@ -2,7 +2,8 @@
 # A whole experiment on localised documentation: from raw text to a small fast model.
 #
 #   PAIRS=en-de.tsv.gz GENERAL=DIR [OUT=docs] [SIZE=small] [SOURCE=en] [TARGET=de] [UPDATES=N]
-#   [STUDENT_UPDATES=N] [STEPS="base domain ensemble back distill noise analysis"]
+#   [SEEDS=2] [STUDENTS="student student-sentence student-word"] [STUDENT_UPDATES=N]
+#   [PRECISION=bfloat16] [STEPS="base domain ensemble back distill noise analysis"]
 #   recipes/docs/run.sh [options of cgru train]
 #
 # PAIRS is made by extract.py. GENERAL is a folder of general text: train, dev and test, each
@@ -12,12 +13,13 @@ set -euo pipefail
 
 : "${PAIRS:?the file that extract.py made}" "${GENERAL:?the folder of the general text}"
 source=${SOURCE:-en} target=${TARGET:-de} size=${SIZE:-small}
-out=${OUT:-docs} steps=${STEPS:-base domain ensemble back distill noise analysis}
+out=${OUT:-docs} seeds=${SEEDS:-2} students=${STUDENTS:-student student-sentence student-word}
+steps=${STEPS:-base domain ensemble back distill noise analysis}
 here=$(cd "$(dirname "$0")" && pwd)
 
 case $size in
   small) embedding=128 state=256 student=(48 112) pieces=8000 pairs=60000 default=3000 ;;
-  base) embedding=256 state=512 student=(96 224) pieces=16000 pairs=0 default=24000 ;;
+  base) embedding=256 state=512 student=(96 224) pieces=16000 pairs=0 default=6000 ;;
   large) embedding=512 state=1024 student=(192 448) pieces=32000 pairs=0 default=30000
     set -- --mini-batch-words 4000 "$@" ;;
   *) echo "SIZE=$size: small, base or large is expected" >&2; exit 2 ;;
@@ -57,6 +59,16 @@ train() {
     ${more[@]+"${more[@]}"}
   tail -n 1 "$folder/clock.tsv" | cut -f 2 > "$folder/trained.part"
   mv "$folder/trained.part" "$folder/trained"
+}
+
+# Train `base` with other seeds; sets `models`, with `base` as the first.
+train_seeds() {
+  local seed
+  models=("$base")
+  for ((seed = 2; seed <= seeds; seed++)); do
+    train "seed$seed" -t "${domain[@]}" --seed "$seed"
+    models+=("$out/seed$seed/model.npz")
+  done
 }
 
 # Write a file unless that is done: make FILE COMMAND..., with the command's standard output
@@ -114,16 +126,16 @@ for step in $steps; do
         --after "${half}u"
       for name in general both tuned; do evaluate "$name" "$out/$name/model.npz"; done
       ;;
-    ensemble) # of the last saved models, and of two seeds; the latter reranked from right to left
-      train seed2 -t "${domain[@]}" --seed 2
+    ensemble) # of the last saved models, and of all seeds; the latter reranked from right to left
       train right-left -t "${domain[@]}" --right-left
       models=()
       while read -r model; do models+=("$model"); done < <(kept base)
       evaluate ensemble-saved "${models[@]}"
-      evaluate ensemble-seeds "$base" "$out/seed2/model.npz"
+      train_seeds
+      evaluate ensemble-seeds "${models[@]}"
       for test in test.domain test.general; do
-        make_file "$out/nbest.$test" cgru translate -m "$base" "$out/seed2/model.npz" -k 8 \
-          --n-best -n 1 --max-length-factor 2 --quiet -i "$text/$test.$source"
+        make_file "$out/nbest.$test" cgru translate -m "${models[@]}" -k 8 --n-best -n 1 \
+          --max-length-factor 2 --quiet -i "$text/$test.$source"
         make_file "$out/reranked.$test.$target" cgru score -m "$out/right-left/model.npz" \
           -s "$text/$test.$source" --n-best "$out/nbest.$test" --normalize 1 --rerank --quiet
         score reranked "$test"
@@ -141,28 +153,36 @@ for step in $steps; do
         evaluate "back-$search" "$out/back-$search/model.npz"
       done
       ;;
-    distill) # two seeds teach a model of a quarter of the parameters: by sentences, and by words
-      train seed2 -t "${domain[@]}" --seed 2
-      taught=("${domain[0]}" "$out/taught.$target") teachers=("$base" "$out/seed2/model.npz")
-      [ -e "${taught[1]}" ] || cgru translate -m "${teachers[@]}" -k 4 --n-best -n 1 \
-        --max-length-factor 2 --mini-batch 128 --precision bfloat16 -i "${domain[0]}" \
-        --resume -o "$out/taught.nbest"
-      make_file "${taught[1]}" cgru score --n-best "$out/taught.nbest" --oracle bleu \
-        -r "${domain[1]}"
-      [ -e "$out/teacher.npy" ] || cgru score -m "${teachers[@]}" --ensemble -s "${domain[0]}" \
-        -t "${domain[1]}" --word-top-k 8 -o "$out/teacher.npy"
-      student student -t "${domain[@]}"
-      student student-sentence -t "${taught[@]}"
-      student student-word -t "${domain[@]}" --objective distill --teacher "$out/teacher.npy"
-      for name in student student-sentence student-word; do
+    distill) # the seeds teach a model of a quarter of the parameters: by sentences, and by words
+      train_seeds
+      translations=("$out/base.test.domain.$target") taught=("${domain[0]}" "$out/taught.$target")
+      for name in $students; do
+        case $name in
+          student) student "$name" -t "${domain[@]}" ;;
+          student-sentence)
+            [ -e "${taught[1]}" ] || cgru translate -m "${models[@]}" -k 4 --n-best -n 1 \
+              --max-length-factor 2 --mini-batch 128 --precision "${PRECISION:-bfloat16}" \
+              -i "${domain[0]}" --resume -o "$out/taught.nbest"
+            make_file "${taught[1]}" cgru score --n-best "$out/taught.nbest" --oracle bleu \
+              -r "${domain[1]}"
+            student "$name" -t "${taught[@]}"
+            ;;
+          student-word)
+            [ -e "$out/teacher.npy" ] || cgru score -m "${models[@]}" --ensemble \
+              -s "${domain[0]}" -t "${domain[1]}" --word-top-k 8 -o "$out/teacher.npy"
+            student "$name" -t "${domain[@]}" --objective distill --teacher "$out/teacher.npy"
+            ;;
+          *) echo "STUDENTS: $name is not known" >&2; exit 2 ;;
+        esac
         evaluate "$name" "$out/$name/model.npz"
+        translations+=("$out/$name.test.domain.$target")
       done
       make_file "$out/distill.txt" cgru score --metric bleu,chrf --paired bootstrap \
-        -t "$out"/{base,student,student-sentence,student-word}.test.domain."$target" \
-        --reference "$text/test.domain.$target"
-      make_file "$out/distill-student.txt" cgru score --metric bleu,chrf --paired bootstrap \
-        -t "$out"/{student,student-sentence,student-word}.test.domain."$target" \
-        --reference "$text/test.domain.$target"
+        -t "${translations[@]}" --reference "$text/test.domain.$target"
+      [ "${#translations[@]}" -lt 3 ] ||
+        make_file "$out/distill-student.txt" cgru score --metric bleu,chrf --paired bootstrap \
+          -t "${translations[@]:1}" --reference "$text/test.domain.$target"
+      [[ " $students " == *" student-sentence "* ]] || continue
       small=$out/student-sentence/model lexicon=$out/shortlist
       for side in 0 1; do
         make_file "$lexicon.$side" python "$here/pieces.py" "$vocabulary" "${taught[$side]}"
