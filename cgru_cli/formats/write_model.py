@@ -161,6 +161,8 @@ def _check_overwriting(path: Path, to: str, contents: dict[Path, bytes], force: 
     """
     if path.is_dir():
         raise CgruError(f"{path}: is a directory")
+    if not path.parent.is_dir():
+        raise CgruError(f"{path}: the folder {path.parent} does not exist")
     suffixes = (PREPROCESSING, *(() if to in ("h5", "onnx") else _CONFIGURATION))
     beside = [Path(f"{path}{suffix}") for suffix in suffixes]
     whole = [path]

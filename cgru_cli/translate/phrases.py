@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..errors import CgruError, note
+from ..errors import CgruError, at, note
 from ..formats.loaded_model import LoadedModel, Reading
 from ..system.structured_files import read_bytes
 from ..text.source_words import BEGINS
@@ -135,9 +135,14 @@ class Phrases:
         """The ids of avoided phrases, except those that the model cannot write anyway."""
         return [ids for phrase in phrases if (ids := self.ids(phrase, number))]
 
-    def avoided_of_file(self, phrases: Sequence[str], path: str) -> list[tuple[int, ...]]:
-        """The same for the phrases of a file; notes how many of them the model cannot write."""
-        avoided = [ids for number, one in enumerate(phrases) if (ids := self.ids(one, number))]
+    def avoided_of_file(self, lines: Sequence[str], path: str) -> list[tuple[int, ...]]:
+        """The same for the lines of a file; notes how many of them the model cannot write.
+
+        Raises CgruError, naming file and line, if a phrase cannot be prepared.
+        """
+        phrases = [(number, line) for number, line in enumerate(lines) if line.strip()]
+        with at(path):
+            avoided = [ids for number, line in phrases if (ids := self.ids(line, number))]
         if len(avoided) < len(phrases):
             note(
                 f"{path}: {len(phrases) - len(avoided)} of {len(phrases)} phrases have words that "
@@ -147,12 +152,11 @@ class Phrases:
 
 
 def read_phrases(path: str) -> list[str]:
-    """The phrases of a file (or .gz), one per line. Raises CgruError, naming it."""
+    """The lines of a file (or .gz) of phrases. Raises CgruError, naming it."""
     try:
-        text = read_bytes(path, "file of phrases", LARGEST).decode("utf-8")
+        return read_bytes(path, "file of phrases", LARGEST).decode("utf-8").split("\n")
     except UnicodeDecodeError:
         raise CgruError(f"{path}: invalid UTF-8; save it as UTF-8") from None
-    return [line for line in text.split("\n") if line.strip()]
 
 
 def consistent(

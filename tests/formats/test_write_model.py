@@ -422,7 +422,7 @@ def test_paths_that_do_not_fit(tmp_path):
         with pytest.raises(UsageError):
             write_model.write(model, tmp_path / path, to)
     for to in ("npz", "h5", "nematus-tf"):
-        with pytest.raises(CgruError, match="cannot be written"):
+        with pytest.raises(CgruError, match=f"folder {tmp_path}/nowhere does not exist$"):
             write_model.write(model, tmp_path / "nowhere" / FILE.get(to, "model.npz"), to)
     assert not list(tmp_path.iterdir())
 

@@ -103,13 +103,23 @@ def test_a_file_of_avoided_phrases(tmp_path, capsys):
     path = tmp_path / "avoid.gz"
     path.write_bytes(gzip.compress(b"A B\n\nnever\n D \n"))
     lines = read_phrases(str(path))
-    assert lines == ["A B", "never", " D "]
+    assert lines == ["A B", "", "never", " D ", ""]
     assert phrases().avoided_of_file(lines, "avoid.gz") == [(2, 3), (5,)]
     assert "1 of 3 phrases" in capsys.readouterr().err
     (tmp_path / "latin").write_bytes(b"\xe4\n")
     for name, message in (("latin", "invalid UTF-8"), ("no", "not found")):
         with pytest.raises(CgruError, match=message):
             read_phrases(str(tmp_path / name))
+
+
+def test_a_phrase_of_a_file_that_cannot_be_prepared():
+    class Refusing:
+        def apply(self, line, side):
+            raise CgruError("it is too long")
+
+    reading = Reading(Refusing())
+    with pytest.raises(CgruError, match=r"^avoid.txt: line 3: it is too long$"):
+        Phrases(phrases()._model, reading).avoided_of_file(["", " ", "long"], "avoid.txt")
 
 
 def test_contradicting_phrases_are_refused():
