@@ -11,7 +11,6 @@ from ..errors import CgruError, UsageError, at
 from ..formats.loaded_model import (
     LoadedModel,
     Reading,
-    check_attention,
     check_ensemble,
     preprocessing_of,
 )
@@ -19,7 +18,7 @@ from ..formats.model import ModelSettings
 from ..formats.shortlist import Shortlist
 from ..options import kinds
 from ..options.feature_weights import ensemble_weights, model_weights
-from ..options.flags import flag, statements
+from ..options.flags import statements
 from ..options.translate import TranslateOptions
 from ..output.layout import Layout
 from ..output.layouts import layout_of
@@ -40,6 +39,7 @@ from ..text.sentences import Sentences
 from ..text.source_words import characters
 from ..text.unknown_words import read_lexicon
 from .noisy_channel import NoisyChannel
+from .option_checks import check_options
 from .shortlists import shortlists
 
 if TYPE_CHECKING:
@@ -47,14 +47,6 @@ if TYPE_CHECKING:
 
 MBR_SAMPLING = "epsilon 0.02"  # Freitag et al. 2023, "Epsilon Sampling Rocks"
 TEXT_LIMIT = 200  # maximum words that a language model writes, as for Nematus' translations
-
-_OF_TEXT = """
-    normalize word_penalty max_length_factor translation_maxlen force_decode allow_unk
-    suppress_unk unk_replace join_bpe no_spm_decode shortlist constraints avoid channel_model
-    split_sentences mbr
-""".split()  # options that models of labels do not have
-_NOT_OF_NEMATUS_TF = "force_decode constraints avoid channel_candidates mbr_n_best".split()
-_ATTENTION = "alignment alignment_format output_alignment unk_replace heatmap markup".split()
 
 
 class SearchPlan:
@@ -80,7 +72,7 @@ class SearchPlan:
         # Nematus-TF's search requires --compat nematus-tf
         self.search = program.search if options.compat else "shrinking"
         sampling = _sampling(options, models)
-        _check(options, models, self.search, sampling)
+        check_options(options, models, self.search, sampling)
         beam_size, normalize, penalty = ranking(options, models, program)
         self.reading: Reading = base.reading if base else _reading(options, models)
         # spans that translations copy, and the models' number of placeholders per line
@@ -143,61 +135,6 @@ class SearchPlan:
         """The settings to search only for the best translation, which may end sooner."""
         certain = min(self.weights) >= 0 and settings.utility is None
         return dataclasses.replace(settings, best_only=certain)
-
-
-def _check(
-    options: TranslateOptions, models: Sequence[LoadedModel], search: str, sampling: Sampling | None
-) -> None:
-    """Raises UsageError for options that do not apply to these models, or to this search."""
-    first = models[0]
-    if not first.writes_text:
-        default = TranslateOptions()
-        for name in _OF_TEXT:
-            if getattr(options, name) != getattr(default, name):
-                raise UsageError(
-                    f"{flag(TranslateOptions, name)}: {first.model.path} is a "
-                    f"{first.model.structure.type}, which gives labels and writes no text"
-                )
-    if sampling and any(loaded.model.structure.crf for loaded in models):
-        raise UsageError("--output-sampling: tags of a CRF cannot be sampled")
-    if sampling and (options.constraints or options.avoid):
-        raise UsageError("--mbr with constraints needs --mbr-n-best: samples cannot satisfy them")
-    if sampling and set(options.copy) - {"none"}:
-        raise UsageError(
-            "--copy: sampling cannot force the spans into translations; leave out "
-            "--output-sampling, or add --mbr-n-best"
-        )
-    check_attention(models, any(getattr(options, name) for name in _ATTENTION))
-    if options.max_length_factor and not any(loaded.reads_words for loaded in models):
-        raise UsageError(
-            "--max-length-factor: a language model has no source text; use --translation-maxlen"
-        )
-    if options.force_decode and first.right_left:
-        raise UsageError("--force-decode: this model writes from the end of a sentence")
-    for name in _NOT_OF_NEMATUS_TF if search == "nematus-tf" else ():
-        if getattr(options, name):
-            raise UsageError(
-                f"{flag(TranslateOptions, name)}: the search of Nematus-TF does not support it"
-            )
-    if options.markup and not (first.writes_text and first.reads_words and len(first.sources) == 1):
-        raise UsageError(f"--markup: {first.model.path} does not translate plain text")
-    for loaded in models if options.char_level else ():
-        pieces = loaded.sources and loaded.sources[0].processor is not None
-        if (pieces and not options.no_spm_encode) or not loaded.reads_words:
-            what = "SentencePiece splits its source" if pieces else "it reads no source text"
-            raise UsageError(f"--char-level: {loaded.model.path}: {what}")
-
-
-def _sentences(language: str | None, models: Sequence[LoadedModel]) -> Sentences | None:
-    """Raises UsageError for models that read no plain text, CgruError without sentencex."""
-    if language is None:
-        return None
-    for loaded in models:
-        if not loaded.reads_words or len(loaded.sources) > 1:
-            raise UsageError(f"--split-sentences: {loaded.model.path} reads no plain source text")
-    source, target = models[0].languages or ("", "")
-    with at("--split-sentences"):
-        return Sentences(source if language == "auto" else language, target)
 
 
 def ranking(
@@ -294,6 +231,18 @@ def _weights(
     if not any(every[:count]):
         raise UsageError("--weights: all translation models have weight zero")
     return every[:count], (*every[count:], 1.0)[:2]
+
+
+def _sentences(language: str | None, models: Sequence[LoadedModel]) -> Sentences | None:
+    """Raises UsageError for models that read no plain text, CgruError without sentencex."""
+    if language is None:
+        return None
+    for loaded in models:
+        if not loaded.reads_words or len(loaded.sources) > 1:
+            raise UsageError(f"--split-sentences: {loaded.model.path} reads no plain source text")
+    source, target = models[0].languages or ("", "")
+    with at("--split-sentences"):
+        return Sentences(source if language == "auto" else language, target)
 
 
 def _limit(
