@@ -8,7 +8,7 @@
 #
 # PAIRS is made by extract.py. GENERAL is a folder of general text: train, dev and test, each
 # .SOURCE and .TARGET, plain or .gz. SIZE is small, base or large. Scores are printed and kept in
-# OUT/scores. Run it again after an interruption to resume; finished steps are not repeated.
+# OUT/scores. Run it again after an interruption to resume; finished trainings are not repeated.
 set -euo pipefail
 
 : "${PAIRS:?the file that extract.py made}" "${GENERAL:?the folder of the general text}"
@@ -24,6 +24,18 @@ case $size in
     set -- --mini-batch-words 4000 "$@" ;;
   *) echo "SIZE=$size: small, base or large is expected" >&2; exit 2 ;;
 esac
+for step in $steps; do
+  case $step in
+    base | domain | ensemble | back | distill | noise | analysis) ;;
+    *) echo "STEPS: $step is not known" >&2; exit 2 ;;
+  esac
+done
+for name in $students; do
+  case $name in
+    student | student-sentence | student-word) ;;
+    *) echo "STUDENTS: $name is not known" >&2; exit 2 ;;
+  esac
+done
 updates=${UPDATES:-$default} half=$((updates / 2))
 student_updates=${STUDENT_UPDATES:-$((2 * updates))}
 for tool in cgru python sacrebleu; do
@@ -71,9 +83,18 @@ train_seeds() {
   done
 }
 
-# Write a file unless that is done: make FILE COMMAND..., with the command's standard output
+# Whether a file is missing, or older than one of the others: outdated FILE OTHER...
+outdated() {
+  local other
+  [ -e "$1" ] || return 0
+  for other in "${@:2}"; do [ ! "$other" -nt "$1" ] || return 0; done
+  return 1
+}
+
+# Write a command's standard output to a file, unless that is newer than the files that the command
+# names: make_file FILE COMMAND...
 make_file() {
-  [ -e "$1" ] || { "${@:2}" > "$1.part" && mv "$1.part" "$1"; }
+  ! outdated "$1" "${@:3}" || { "${@:2}" > "$1.part" && mv "$1.part" "$1"; }
 }
 
 # Score a translation: score NAME TEST, of OUT/NAME.TEST.TARGET
@@ -103,7 +124,7 @@ student() { embedding=${student[0]} state=${student[1]} updates=$student_updates
 
 # Translate test.domain and print the speed: speed NAME MODEL [options of speed.py]
 speed() {
-  [ -e "$out/speed/$1.tsv" ] || {
+  ! outdated "$out/speed/$1.tsv" "$2" || {
     mkdir -p "$out/speed"
     python "$here/speed.py" "$1" "$2" "$text/test.domain.$source" \
       "$out/$1.test.domain.$target" "${@:3}" > "$out/speed/$1.part"
@@ -114,6 +135,11 @@ speed() {
 
 base=$out/base/model.npz
 for step in $steps; do
+  case $step in
+    ensemble | distill | noise)
+      [ -e "$out/base/trained" ] || { echo "$step: run the step base first" >&2; exit 1; }
+      ;;
+  esac
   case $step in
     base)
       train base -t "${domain[@]}"
@@ -160,19 +186,22 @@ for step in $steps; do
         case $name in
           student) student "$name" -t "${domain[@]}" ;;
           student-sentence)
-            [ -e "${taught[1]}" ] || cgru translate -m "${models[@]}" -k 4 --n-best -n 1 \
-              --max-length-factor 2 --mini-batch 128 --precision "${PRECISION:-bfloat16}" \
-              -i "${domain[0]}" --resume -o "$out/taught.nbest"
+            if outdated "${taught[1]}" "${models[@]}"; then
+              ! outdated "$out/taught.nbest" "${models[@]}" || rm -f "$out/taught.nbest"
+              cgru translate -m "${models[@]}" -k 4 --n-best -n 1 --max-length-factor 2 \
+                --mini-batch 128 --precision "${PRECISION:-bfloat16}" -i "${domain[0]}" --resume \
+                -o "$out/taught.nbest"
+            fi
             make_file "${taught[1]}" cgru score --n-best "$out/taught.nbest" --oracle bleu \
               -r "${domain[1]}"
             student "$name" -t "${taught[@]}"
             ;;
           student-word)
-            [ -e "$out/teacher.npy" ] || cgru score -m "${models[@]}" --ensemble \
-              -s "${domain[0]}" -t "${domain[1]}" --word-top-k 8 -o "$out/teacher.npy"
+            ! outdated "$out/teacher.npy" "${models[@]}" ||
+              cgru score -m "${models[@]}" --ensemble -s "${domain[0]}" -t "${domain[1]}" \
+                --word-top-k 8 -o "$out/teacher.npy"
             student "$name" -t "${domain[@]}" --objective distill --teacher "$out/teacher.npy"
             ;;
-          *) echo "STUDENTS: $name is not known" >&2; exit 2 ;;
         esac
         evaluate "$name" "$out/$name/model.npz"
         translations+=("$out/$name.test.domain.$target")
@@ -188,8 +217,11 @@ for step in $steps; do
       for side in 0 1; do
         make_file "$lexicon.$side" python "$here/pieces.py" "$vocabulary" "${taught[$side]}"
       done
+      ! outdated "$lexicon/alignments" "$small.npz" "$lexicon".{0,1} ||
+        rm -f "$lexicon/alignments"
       SOURCE=$lexicon.0 TARGET=$lexicon.1 MODEL=$small.npz OUT=$lexicon "$here/../shortlist/make.sh"
-      [ -e "$small.onnx" ] || cgru convert "$small.npz" "$small.onnx" --precision int8
+      ! outdated "$small.onnx" "$small.npz" ||
+        cgru convert "$small.npz" "$small.onnx" --precision int8 --force
       speed base-float32 "$base"
       speed student-float32 "$small.npz"
       speed student-int8 "$small.npz" --precision int8 --shortlist "$lexicon/lex.s2t"
@@ -219,7 +251,6 @@ for step in $steps; do
       python "$here/analysis.py" "$text/test.domain" "$text/train.domain" "${systems[@]}" \
         -s "$source" -t "$target"
       ;;
-    *) echo "STEPS: $step is not known" >&2; exit 2 ;;
   esac
 done
 

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -147,6 +149,49 @@ def test_the_model_of_a_point_in_time(tmp_path):
     ):
         done = script("budget.py", "pick", tmp_path / "clock.tsv", minutes, *models)
         assert done.stdout.strip() == (expected and f"{tmp_path}/{expected}")
+
+
+# Of each program of run.sh: it records its call, and makes the files that the script needs.
+PROGRAM = """#!/bin/sh
+echo "${0##*/} $*" >> "$LOG"
+case "$*" in
+  *split.py*) mkdir -p "$4" && touch "$4/mono.de" ;;
+  *budget.py*) echo "1	2" > "$3" && touch "${3%clock.tsv}model.npz" ;;
+  *) echo output ;;
+esac
+"""
+
+
+def test_steps_are_repeated_only_for_a_newer_model(tmp_path):
+    programs, log, out = tmp_path / "bin", tmp_path / "log", tmp_path / "an out"
+    programs.mkdir()
+    for name in ("cgru", "python", "sacrebleu"):
+        (programs / name).write_text(PROGRAM)
+        (programs / name).chmod(0o755)
+
+    def run(steps, students="student"):
+        log.write_text("")
+        done = subprocess.run(
+            [FOLDER / "run.sh"],
+            env=os.environ
+            | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "LOG": str(log)}
+            | {"PAIRS": "p", "GENERAL": "g", "OUT": str(out), "SEEDS": "1"}
+            | {"STEPS": steps, "STUDENTS": students},
+            capture_output=True,
+            text=True,
+        )
+        made = re.findall(r"^cgru translate .*/(\w+)/model.npz|--(paired)", log.read_text(), re.M)
+        made = ["".join(groups) for groups in made]
+        return done.returncode, done.stderr, made
+
+    assert run("base distil") == (2, "STEPS: distil is not known\n", [])
+    assert run("base", "teacher") == (2, "STUDENTS: teacher is not known\n", [])
+    assert run("distill") == (1, "distill: run the step base first\n", [])
+    code, _, made = run("base distill")
+    assert (code, made) == (0, ["base", "base", "student", "student", "paired"])
+    assert run("base distill") == (0, "", [])
+    (out / "student/trained").unlink()
+    assert run("base distill") == (0, "run.sh: student\n", ["student", "student", "paired"])
 
 
 def test_table(tmp_path):

@@ -71,11 +71,9 @@ def parse(command: str, arguments: list[str]) -> None:
     """Parse a command line without running it; raises if it is invalid."""
     if {"-h", "--help"} & set(arguments):
         return
-    # 1, the value of every variable, is not a valid way to sample
-    arguments = [
-        "full" if (before, word) == ("--output-sampling", "1") else word
-        for before, word in pairwise(["", *arguments])
-    ]
+    # 1, the value of every variable, is not valid for these options
+    valid = {("--output-sampling", "1"): "full", ("--precision", "1"): "bfloat16"}
+    arguments = [valid.get((before, word), word) for before, word in pairwise(["", *arguments])]
     stated = main.commands[command]
     with (
         mock.patch.object(config_file, "load", lambda path: config_file.ConfigFile(path, {})),
