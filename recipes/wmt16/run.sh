@@ -102,7 +102,8 @@ prepare() {
 # Add the target text and its back-translation as another corpus.
 if [ -n "$mono" ]; then
   back=$out/back
-  if [ ! -e "$back/text.$source" ]; then
+  found=$back/$search.$source  # complete
+  if [ ! -e "$found" ]; then
     prepare "$back/prep" -s "${targets[@]}" -t "${sources[@]}" --dev "${dev[1]}" "${dev[0]}" \
       --source-lang "$target" --target-lang "$source"
     cgru train "$back/prep" -m "$back/model/model.npz" --mini-batch 80 --max-length 50 \
@@ -115,9 +116,11 @@ if [ -n "$mono" ]; then
     else
       cgru translate -m "$model" --output-sampling "$search" -i "$mono" -o "$translated" --resume
     fi
-    before=${tag:+$tag } awk '{ print ENVIRON["before"] $0 }' "$translated" > "$back/text.part"
-    mv "$back/text.part" "$back/text.$source"
+    mv "$translated" "$found"
   fi
+  # Made again each time, so that cgru prep refuses another SEARCH or TAG for the same OUT.
+  before=${tag:+$tag } awk '{ print ENVIRON["before"] $0 }' "$found" > "$back/text.part"
+  mv "$back/text.part" "$back/text.$source"
   sources+=("$back/text.$source") targets+=("$mono")
 fi
 

@@ -309,6 +309,15 @@ def test_wmt16_resumes_its_back_translation(tmp_path):
     assert error.endswith(f"-o {tmp_path}/o/back/translated.topk 10 --resume\n")
 
 
+def test_wmt16_makes_the_text_of_another_tag(tmp_path):
+    data = _text(tmp_path / "data", {"train": 3, "dev": 2, "test": 2, "mono": 1})
+    (tmp_path / "o/back").mkdir(parents=True)
+    (tmp_path / "o/back/full.en").write_text("red 1\n")
+    for tag in ("<A>", "<B>"):
+        _error(tmp_path, "wmt16/run.sh", "[ $1 != train ]", DATA=data, OUT=tmp_path / "o", TAG=tag)
+        assert (tmp_path / "o/back/text.en").read_text() == f"{tag} red 1\n"
+
+
 def test_wmt16_needs_its_test_set_before_it_trains(tmp_path):
     data = _text(tmp_path / "data", {"train": 3, "dev": 2, "test": 2})
     (data / "test.en").unlink()
