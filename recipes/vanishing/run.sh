@@ -30,7 +30,7 @@ train() {
   for seed in $seeds; do
     while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do sleep 0.1; done
     runs+=("$out/$optimiser/$model-$seed")
-    one "${runs[-1]}" "$out/start/$model-$seed.npz" "$seed" "$@" &
+    one "$out/$optimiser/$model-$seed" "$out/start/$model-$seed.npz" "$seed" "$@" &
   done
 }
 
@@ -44,14 +44,16 @@ one() {
     cgru train --type lm -t "$out/train.txt" -m "$run/model.npz" --pretrained-model "$start" \
       --defaults fixed --seed "$seed" --mini-batch 32 --after "${updates}u" \
       --valid-freq 0 --save-freq 0 \
-      --disp-freq 25u --log-gradients --quiet --cpu-threads 1 "$@" "${options[@]}"
+      --disp-freq 25u --log-gradients --quiet --cpu-threads 1 "$@" ${options[@]+"${options[@]}"} &
+    trap 'kill $!; wait $!' TERM  # of the shell of this job, which would leave its training alone
+    wait $!
   } 2> "$run/errors"; then
     grep -q 'not finite' "$run/errors" || { cat "$run/errors" >&2; return 1; }
   fi
   touch "$run/done"
 }
 
-trap 'kill $(jobs -p) 2> /dev/null || true' EXIT
+trap 'kill $(jobs -p) 2> /dev/null || true; wait' EXIT
 # shellcheck disable=SC2086
 python "$here/vanishing.py" start "$out" $models --seeds $seeds
 for model in $models; do

@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -323,6 +324,24 @@ def test_wmt16_needs_its_test_set_before_it_trains(tmp_path):
     (data / "test.en").unlink()
     error = _error(tmp_path, "wmt16/run.sh", "echo training >&2", DATA=data, OUT=tmp_path / "o")
     assert error == f"{data}/test.en: no such file, nor with .gz\n"
+
+
+def test_vanishing_ends_its_trainings_with_itself(tmp_path):
+    begun, ended = tmp_path / "begun", tmp_path / "ended"
+    (tmp_path / "bin").mkdir()
+    trains = f"trap 'touch {ended}; exit' TERM; touch {begun}; while :; do sleep 0.1; done"
+    for name, text in (("cgru", trains), ("python", ":")):
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    variables = {"OUT": str(tmp_path / "o"), "MODELS": "lstm", "SEEDS": "1"}
+    path = {"PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    with subprocess.Popen(
+        [ROOT / "recipes/vanishing/run.sh"], env=os.environ | variables | path
+    ) as script:
+        while not begun.exists():
+            time.sleep(0.05)
+        script.terminate()
+    assert ended.exists() and not (tmp_path / "o/adam/lstm-1/done").exists()
 
 
 @pytest.mark.exhaustive
