@@ -20,7 +20,7 @@ spark-submit "${spark[@]}" "$here/translate.py" "$mono" "$out/parts" -m "$model"
 find "$out/parts" -name 'part-*.txt' | LC_ALL=C sort | xargs -d '\n' cat > "$out/text.source.part"
 
 # The text that was translated, in the same order; each file ends with a line break.
-find "$mono" -maxdepth 1 -type f ! -name '[._]*' | LC_ALL=C sort | while read -r path; do
+find -L "$mono" -maxdepth 1 -type f ! -name '[._]*' | LC_ALL=C sort | while read -r path; do
   gzip -cdf "$path" | LC_ALL=C sed '$a\'
 done > "$out/text.target.part"
 

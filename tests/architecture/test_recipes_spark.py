@@ -193,6 +193,31 @@ def test_a_model_stays_on_its_gpu(recipe, model, monkeypatch):
         worker.take_gpus(["1"])
 
 
+def test_back_translations_stand_beside_text_behind_links(tmp_path):
+    (tmp_path / "text").mkdir()
+    (tmp_path / "file").write_text("b")  # its last line has no end
+    (tmp_path / "text/1").write_text("a\n")
+    (tmp_path / "text/2").symlink_to(tmp_path / "file")
+    (tmp_path / "mono").symlink_to(tmp_path / "text")
+    (tmp_path / "bin").mkdir()
+    # spark-submit --master local[2,4] translate.py MONO OUT ...
+    submit = 'mkdir -p "$5" && printf "A\\nB\\n" > "$5/part-000000.txt"'
+    for name, text in (("cgru", ":"), ("spark-submit", submit)):
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    path = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [FOLDER / "back_translate.sh"],
+        env=os.environ | {"PATH": path, "MONO": "mono", "OUT": "out"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    for side, lines in (("source", "A\nB\n"), ("target", "a\nb\n")):
+        assert (tmp_path / f"out/text.{side}").read_text() == lines
+
+
 # --- with Spark -----------------------------------------------------------------------------------
 
 LINES = 20_000
