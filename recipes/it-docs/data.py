@@ -264,7 +264,7 @@ def write(folder: Path, sets: dict[str, list[Pair]], source: str, target: str) -
     except OSError as error:
         raise CgruError(f"{folder}: cannot be created: {error.strerror}") from error
     with all_or_nothing(folder / "train"):
-        for name, pairs in sets.items():
+        for name, pairs in sorted(sets.items()):  # train is the last, by which run.sh knows
             for language, side in zip((source, target), zip(*pairs, strict=True), strict=True):
                 with atomic_write(folder / f"{name}.{language}") as file:
                     file.write("".join(f"{text}\n" for text in side).encode("utf-8"))

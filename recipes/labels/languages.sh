@@ -18,10 +18,10 @@ for tool in cgru python; do
   command -v "$tool" > /dev/null || { echo "$tool is not on the PATH" >&2; exit 1; }
 done
 
-if [ ! -e "$data/test.labels" ]; then
+if [ ! -e "$data/train.labels" ]; then
   # Only its files are needed, so it need not support this Python.
-  [ -e "$package" ] || python -m pip download --quiet --no-deps --ignore-requires-python \
-    --only-binary :all: -d "$out" homeassistant==2026.2.3
+  [ -n "${PACKAGE:-}" ] || [ -e "$package" ] || python -m pip download --quiet --no-deps \
+    --ignore-requires-python --only-binary :all: -d "$out" homeassistant==2026.2.3
   python "$here/languages.py" "$data" --wheel "$package"
 fi
 

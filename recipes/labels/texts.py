@@ -12,7 +12,7 @@ def write(folder: Path, sets: Mapping[str, Sequence[tuple[str, str]]]) -> None:
     """Write SET.text and SET.labels of every set: all files or none."""
     folder.mkdir(parents=True, exist_ok=True)
     with all_or_nothing(folder / "train"):
-        for name, pairs in sets.items():
+        for name, pairs in sorted(sets.items()):  # train is the last, by which the scripts know
             for column, ending in enumerate(("text", "labels")):
                 with atomic_write(folder / f"{name}.{ending}") as file:
                     file.write("".join(f"{pair[column]}\n" for pair in pairs).encode())
