@@ -52,7 +52,7 @@ def made(pair: str) -> Path:
     """The folder of a text that quickstart/data.py makes in the languages of a pair."""
     source, target = sorted(pair.split("-"))
     folder = Path(os.environ["WORK"], f"data.{source}-{target}")
-    if not folder.exists():
+    if not (folder / f"train.{target}").exists():  # the last file that data.py writes
         sizes = ["--train", os.environ["PAIRS"], "--dev", os.environ["TESTS"]]
         command = [sys.executable, HERE.parent / "quickstart/data.py", folder]
         command += ["-s", source, "-t", target, *sizes, "--test", os.environ["TESTS"]]
