@@ -43,7 +43,7 @@ def write(
     to: str,
     vocabularies: Sequence[Vocabulary] = (),
     force: bool = False,
-    preprocessing: Path | None = None,
+    preprocessing: Path | StoredFile | None = None,
     marian_files: Sequence[str] = (),
     decoding: Mapping[str, object] | None = None,
     settings: Mapping[str, object] | None = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import importlib.util
+import os
 import tempfile
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..corpus.corpus import Corpus
-from ..errors import CgruError, UsageError
+from ..errors import CgruError, UsageError, reading
 from ..formats import write_model
 from ..formats.capabilities import cannot_hold
 from ..formats.model import PREPROCESSING, Model
@@ -21,7 +22,7 @@ from ..options.train import TrainOptions
 from ..output.picture_style import check_installed
 from ..parameters.initialization import output_bias
 from ..parameters.names import name_at
-from ..system.structured_files import write_json
+from ..system.structured_files import StoredFile, write_json
 from ..text.copying import known_placeholders
 from ..text.pipeline import PipelineSettings, Preprocessing
 from ..text.vocabulary import Vocabulary
@@ -104,6 +105,7 @@ def prepare(
         check_model(model.structure, options)  # before the text is encoded
     for vocabulary in vocabularies:
         vocabulary.splits = not options.no_spm_encode
+        vocabulary.path = _as_it_is(vocabulary.path)
     structure, keep_as, notes = model.structure, options.keep_as, list[str]()
     if keep_as and not keep_as.endswith(".npz") and (lost := cannot_hold(structure, "nematus-tf")):
         keep_as += ".npz"
@@ -122,6 +124,8 @@ def prepare(
         made = spare or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cgru-")))
         own = folder.beside(PREPROCESSING)
         texts = _recorded_copying(options.copy, texts, vocabularies, made / PREPROCESSING, own)
+    if texts.preprocessing:
+        texts = dataclasses.replace(texts, preprocessing=_as_it_is(texts.preprocessing))
     encoding = TextEncoding.of(model, vocabularies, compat=options.compat)
     corpus = encode(texts, encoding, options, folder.beside(".corpus"), spare)
     first_epoch, saved = corpus.of_epoch(0), folder.recorded()
@@ -144,6 +148,14 @@ def prepare(
         counts = first_epoch.target_counts(structure.target_vocabulary)
         model.arrays[name] = output_bias(counts[-len(model.arrays[name]) :])
     return Setup(plan, texts, folder, model, vocabularies, corpus, notes, added, recorded)
+
+
+def _as_it_is(path: str | os.PathLike[str]) -> StoredFile:
+    """A file with its present content, which every save copies, even if the file changes later."""
+    if isinstance(path, StoredFile):
+        return path
+    with reading(path):
+        return StoredFile.of(os.fspath(path), Path(path).read_bytes())
 
 
 def _recorded_copying(

@@ -20,6 +20,7 @@ from ..options.train import TrainOptions
 from ..parameters.structure import EOS_ID
 from ..prep import folder as manifest
 from ..system.atomic_files import check_whole
+from ..system.structured_files import StoredFile
 from ..text import pipeline
 from ..text.vocabulary import Vocabulary
 from .tab_separated import columns, fields_of, fields_of_dev_set, is_copy

@@ -1,12 +1,17 @@
-"""`cgru train --copy`: what the run records, and what it refuses."""
+"""The steps before training: the files that a run keeps, and --copy."""
 
+import contextlib
 import json
+from types import SimpleNamespace
 
 import pytest
-from runs import PLAIN, lines, train, trained, vocabulary
+from runs import PLAIN, lines, prepared, train, trained, vocabulary
 
+from cgru_cli.options.train import TrainOptions
 from cgru_cli.text.copying import PLACEHOLDERS
-from cgru_cli.text.pipeline import Preprocessing
+from cgru_cli.text.pipeline import PipelineSettings, Preprocessing
+from cgru_cli.train.run.saving import Saving
+from cgru_cli.train.setup import decide, prepare
 
 NUMBERS = "number"
 
@@ -52,3 +57,19 @@ def test_vocabularies_without_placeholders_are_refused(copies, tmp_path):
     (tmp_path / "v.trg.json").write_text(json.dumps({"eos": 0, "UNK": 1, "a": 2}))
     result = train(*copies, "--copy", NUMBERS, "--after", "1u")
     assert result.code == 2 and "the vocabularies have no placeholders" in result.error
+
+
+def test_a_folder_that_is_prepared_again_changes_no_running_training(tmp_path):
+    data, model = prepared(tmp_path / "data"), tmp_path / "run/m.npz"
+    names = {"vocab.src.json": "vocab.src.json", "preprocess.json": "m.npz.preprocess.json"}
+    settings = Preprocessing(PipelineSettings()).as_json()
+    (data / "preprocess.json").write_text(json.dumps(settings))
+    before = {kept: (data / name).read_bytes() for name, kept in names.items()}
+    with contextlib.ExitStack() as stack:
+        options = TrainOptions(model=str(model), dim_emb=6, dim_rnn=8)
+        setup = prepare(*decide(options, str(data)), stack)
+        vocabulary(data / "vocab.src.json", ["other", "words"])
+        (data / "preprocess.json").unlink()
+        step = SimpleNamespace(weights=lambda: setup.model.arrays)
+        Saving(setup, step, {}, log=None).write(model)
+    assert {name: (model.parent / name).read_bytes() for name in before} == before
