@@ -51,6 +51,7 @@ _SAME = {
 _SOURCE_OPTIONS = """
     enc_cell enc_type enc_depth enc_cell_depth dim_factors tied_embeddings_src tied_embeddings_all
     lexical deep_context dropout_source dropout_annotation embedding_vectors
+    english_title_case_every typos_every copy
 """
 _DECODER_OPTIONS = """
     dec_cell dec_start dec_depth dec_cell_base_depth dec_cell_high_depth deep_context

@@ -152,9 +152,10 @@ def test_structures_that_are_refused(options, message):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("enc_depth", 2), ("enc_type", "reversed"), ("lexical", True)]
+    ("name", "value"),
+    [("enc_depth", 2), ("enc_type", "reversed"), ("lexical", True), ("typos_every", 9)],
 )
-def test_a_language_model_has_no_encoder(name, value):
+def test_a_language_model_has_no_source(name, value):
     with pytest.raises(UsageError, match="reads no source"):
         new_structure(TrainOptions(type="lm", **{name: value}), [WORDS])
 
