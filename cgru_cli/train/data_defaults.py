@@ -142,7 +142,7 @@ def defaults_by_data(
             chosen["lr_decay_inv_sqrt"] = _DECAYS_FROM
     else:
         chosen.pop("learn_rate", None)
-    often = max(1000, updates // 10_000 * 1000)
+    often = math.ceil(updates / 10_000) * 1000  # ten validations span an epoch
     chosen["valid_freq"] = "1e" if updates <= 1000 else f"{often}u"
     chosen |= {"disp_freq": _SHOWN, "valid_beam_size": 1, "valid_lines": _VALIDATED}
     return independent(chosen, stated)

@@ -96,10 +96,10 @@ def test_options_that_depend_on_each_other():
     ("options", "warmup", "often"),
     [
         ({"mini_batch": 2000}, "50u", "1e"),
-        ({"mini_batch": 4}, "300u", "7000u"),
+        ({"mini_batch": 4}, "300u", "8000u"),
         ({"optimizer_delay": 16}, "150u", "1e"),
         ({"mini_batch": 80, "optimizer_delay": 32}, "50u", "1e"),
-        ({"mini_batch_words": 500}, "300u", "1000u"),
+        ({"mini_batch_words": 500}, "300u", "2000u"),
         ({"mini_batch_fit": True}, "300u", "1000u"),
     ],
 )
