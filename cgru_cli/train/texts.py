@@ -38,7 +38,7 @@ class Texts:
     vocabularies: tuple[Path, ...]  # sources (one per factor), then target; () for the model's own
     dev: tuple[Text | None, Text] | None = None
     reference: Path | None = None
-    preprocessing: Path | None = None
+    preprocessing: Path | StoredFile | None = None
     beside: Beside = field(default_factory=Beside)
 
     @classmethod
@@ -232,7 +232,7 @@ def _prepared(folder: Path) -> Texts:
         needed(f"vocab.{side}.json", f"vocab.{side}.spm", "vocab.json", "vocab.spm")
         for side in ("src", "trg")
     )
-    factors = sorted(folder.glob("vocab.factor*.json"))
+    factors = sorted(folder.glob("vocab.factor*.json"), key=lambda path: (len(path.name), path))
     dev_source, dev_target = there("dev.src", "dev1.src"), there("dev.trg", "dev1.trg")
     return Texts(
         (source,),

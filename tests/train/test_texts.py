@@ -46,9 +46,10 @@ def test_one_vocabulary_for_both_sides(data, name):
 
 
 def test_vocabularies_of_factors(data):
-    for number in (2, 1):
-        (data / f"vocab.factor{number}.json").write_text("")
-    names = ["vocab.src.json", "vocab.factor1.json", "vocab.factor2.json", "vocab.trg.json"]
+    factors = [f"vocab.factor{number}.json" for number in range(1, 12)]
+    for name in factors:
+        (data / name).write_text("")
+    names = ["vocab.src.json", *factors, "vocab.trg.json"]
     assert [path.name for path in texts(data).vocabularies] == names
 
 
