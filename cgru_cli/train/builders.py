@@ -54,7 +54,7 @@ def build_training(setup: Setup, stop: StopRequest, replicas: Replicas) -> Train
     if replicas.processes > 1:
         given = replicas.run_in_all(lambda: options_of_all_workers(options))
         replicas.check_same(given | same)
-    dev_set = read_dev_set(setup) if first else None
+    dev_set = replicas.run_in_all(lambda: read_dev_set(setup) if first else None)
     if dev_set:
         same[VALIDATION_TEXT] = dev_set.fingerprint
     patience = Patience(plan.metrics, options)
@@ -74,10 +74,14 @@ def build_training(setup: Setup, stop: StopRequest, replicas: Replicas) -> Train
     model.arrays.clear()  # the step has copies, and training may take days
     tensorflow_start.return_freed_memory()
     sampler = build_sampler(step, setup.vocabularies[-1], options)
-    validator = build_validator(setup, step, dev_set) if dev_set else None
-    external = options.external_validation_script
-    script = command_of(external, "--external-validation-script") if external else []
-    reporter = build_reporter(setup, course, step, replicas)
+    validator = replicas.run_in_all(
+        lambda: build_validator(setup, step, dev_set) if dev_set else None
+    )
+    external = options.external_validation_script if first else None
+    script = replicas.run_in_all(
+        lambda: command_of(external, "--external-validation-script") if external else []
+    )
+    reporter = replicas.run_in_all(lambda: build_reporter(setup, course, step, replicas))
     if of_marian and of_marian.optimizer is None:
         reporter.log.line("The optimizer starts afresh: no state in Marian's format for this model")
     updates = course.progress.updates

@@ -4,19 +4,28 @@ import contextlib
 import dataclasses
 import itertools
 import re
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import runs
 import tensorflow as tf
 
+from cgru_cli import errors
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.optimization.objective import CrossEntropy, ExpectedRisk
 from cgru_cli.optimization.quantized_weights import Quantization
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.train import builders
 from cgru_cli.train import setup as module
-from cgru_cli.train.builders import build_step, build_validator, faster_compiled, read_dev_set
+from cgru_cli.train.builders import (
+    build_step,
+    build_training,
+    build_validator,
+    faster_compiled,
+    read_dev_set,
+)
 from cgru_cli.train.dry_run import describe, opening
 from cgru_cli.train.plan import TrainingPlan
 from cgru_cli.train.setup import check_extras, decide, prepare
@@ -203,3 +212,14 @@ def test_a_dry_run(given, capsys):
     assert f"model, gradient and optimizer {count * 16 / 2**20:,.1f} MiB" in text
     assert re.search(r"first batch: 8 pairs of up to \d and \d words with EOS, \d+ target", text)
     assert given.folder.model.exists() is False
+
+
+def test_all_workers_report_validation_text_that_only_the_first_reads(given):
+    def run_in_all(work):
+        with errors.at("all workers"):
+            return work()
+
+    replicas = SimpleNamespace(is_first=True, count=1, processes=1, run_in_all=run_in_all)
+    texts = dataclasses.replace(given.texts, dev=(Path("none"), Path("none")))
+    with pytest.raises(CgruError, match=r"^all workers: none: "):
+        build_training(dataclasses.replace(given, texts=texts), None, replicas)
