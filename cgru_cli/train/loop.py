@@ -55,7 +55,6 @@ class Training:
     # the state of the loop
     stop_asked: bool = False  # whether any process got a signal
     last_batch: Sequence[Share] | None = None  # the last training batch
-    validated: int = 0  # updates before the last validation
     decays: int = 0  # decays of the learning rate logged so far
     warms_up_again: bool = False  # after the next update
     began: float = 0.0  # clock time at which this process began to train
@@ -138,7 +137,7 @@ class Training:
         options = self.plan.options
         if options.compat == "marian":
             self.reporter.log.line("Training finished")
-            if self.last_batch and self.validated < self.course.progress.updates:
+            if self.course.validated_at < self.course.progress.updates:
                 self._validate()
         elif self.course.interval.words:
             self._show()
@@ -298,12 +297,13 @@ class Training:
 
     def _validate(self) -> None:
         """Validate on worker 0, and tell the others its patience, or that a signal stopped it."""
-        stopped, self.validated = False, self.course.progress.updates
+        before, stopped = self.patience.saved(), False
         if self.validator is not None:
             try:
                 self._measure(self.validator)
             except _StopAsked:
                 stopped = True
+                self.patience.restore(before)  # a resumed run validates again
             except _TimeIsOver:
                 self.reporter.log.line("Validation stopped: --after reached")
         if self.replicas.processes > 1:
@@ -312,6 +312,7 @@ class Training:
             self.patience.restore(dataclass_from_json(SavedPatience, saved, "worker 0"))
         if stopped:
             raise _StopAsked
+        self.course.validated_at = self.course.progress.updates
 
     def _measure(self, validator: Validator) -> None:
         """Compute all metrics, save new best models, and run the external script."""

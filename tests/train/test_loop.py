@@ -1,10 +1,12 @@
 """The training loop with a simulated clock, and a step that computes nothing."""
 
+import copy
 from types import SimpleNamespace
 
 import pytest
 
 from cgru_cli.options.train import TrainOptions
+from cgru_cli.train import loop
 from cgru_cli.train.examples import Example
 from cgru_cli.train.loop import FIRST_LINE, Training
 from cgru_cli.train.plan import TrainingPlan
@@ -43,7 +45,16 @@ class Alone:
 def run(tmp_path):
     """A function that trains, and returns the updates of saves and the lines of the log."""
 
-    def train(*, update=1.0, validation=0.0, chosen=None, **options):
+    def train(
+        *,
+        update=1.0,
+        validation=0.0,
+        chosen=None,
+        script=(),
+        stop=SimpleNamespace(asked=False),  # noqa: B008
+        resumed=None,
+        **options,
+    ):
         now = [0.0]
         saved, kept = [], []
 
@@ -73,7 +84,10 @@ def run(tmp_path):
         asked = TrainOptions(model="m.npz", valid_metrics=metrics, **options)
         plan = TrainingPlan.of(asked, can_validate=bool(validation), **(chosen or {}))
         log = TrainingLog(tmp_path / "log", tmp_path / "records", quiet=True)
-        course = Course()
+        course, patience = Course(), Patience(plan.metrics, asked)
+        if resumed:
+            course = resumed.course
+            patience.resume(resumed.patience)
         Training(
             plan=plan,
             examples=Examples(),
@@ -82,17 +96,28 @@ def run(tmp_path):
             sampler=None,
             validator=Validator() if validation else None,
             course=course,
-            patience=Patience(plan.metrics, asked),
+            patience=patience,
             reporter=Reporter(log, SimpleNamespace(plan=plan, folder=None)),
             saving=SimpleNamespace(
-                save=save, write=lambda path: None, folder=RunFolder(tmp_path / "m.npz")
+                save=save,
+                resume=lambda *_: None,
+                write=lambda path: None,
+                folder=RunFolder(tmp_path / "m.npz"),
             ),
-            stop=SimpleNamespace(asked=False),
+            script=script,
+            stop=stop,
             replicas=Alone(),
             clock=lambda: now[0],
         ).run()
         lines = [line.partition("] ")[2] for line in (tmp_path / "log").read_text().splitlines()]
-        return SimpleNamespace(now=now[0], saved=saved, kept=kept, lines=lines, course=course)
+        return SimpleNamespace(
+            now=now[0],
+            saved=saved,
+            kept=kept,
+            lines=lines,
+            course=course,
+            patience=patience.saved(),
+        )
 
     return train
 
@@ -148,6 +173,34 @@ def test_a_frequency_that_is_stated_is_kept(run):
     at, took = validations(ended)
     assert at == [20, 40, 60, 80, 100]
     assert took[-1] == "Validation took 12.0s; 37.5% of the time so far"
+
+
+@pytest.mark.parametrize(
+    ("compat", "often"),
+    [(None, "20u"), ("marian", "1e")],  # Marian's last validation is at the end of training
+)
+def test_a_validation_that_a_signal_stops_is_repeated(run, monkeypatch, compat, often):
+    """The signal arrives while the external script runs, after the metrics were computed."""
+    stop = SimpleNamespace(asked=False, end=lambda: None)
+
+    def script(command, check):
+        called.append(command)
+        stop.asked = len(called) == 1
+        check()
+        return []
+
+    called = []
+    monkeypatch.setattr(loop, "lines_of", script)
+    given = {"validation": 1.0, "valid_freq": often, "after": "20u", "compat": compat}
+    given |= {"script": ["validate.sh"], "stop": stop}
+    ended = run(**given)
+    assert ended.lines[-1] == "Stopped after update 20; saved"
+    for _ in range(2):
+        stop.asked = False
+        ended = run(**given, resumed=copy.deepcopy(ended))
+    assert len(called) == 2
+    at, _ = validations(ended)
+    assert at == [20, 20] and "stalled" not in " ".join(ended.lines)
 
 
 @pytest.mark.parametrize("compat", [None, "marian"])

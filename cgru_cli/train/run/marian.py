@@ -97,11 +97,18 @@ def _saved(values: Mapping[str, Any], decay: float) -> SavedRun:
     decays = round(math.log(factor) / math.log(decay)) if 0 < decay < 1 else 0
     patience = SavedPatience(decays, records, values["stalled-max"])
     warmup_from = float(Frequency.parse(values["warmup-start"]).every)
-    averages = CostAverages(
-        *(float(values.get(f"loss-{name}", 0)) for name in ("avg-slow", "avg-fast", "var-slow"))
+    slow, fast, variance = (
+        float(values.get(f"loss-{name}", 0)) for name in ("avg-slow", "avg-fast", "var-slow")
     )
-    course = vars(Course(progress, progress, interval, warmup_from=warmup_from, averages=averages))
-    return SavedRun(**course, identity={}, jit=False, patience=patience)
+    course = Course(
+        progress,
+        progress,
+        interval,
+        warmup_from=warmup_from,
+        averages=CostAverages(slow, fast, variance),
+        validated_at=updates,
+    )
+    return SavedRun(**vars(course), identity={}, jit=False, patience=patience)
 
 
 def write_progress(
