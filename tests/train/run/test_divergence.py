@@ -49,6 +49,19 @@ def test_a_training_diverges_after_the_averages_have_risen(limits):
     assert (12 in ended) is (limits[1:] == (2, 0.5))
 
 
+def test_averages_that_begin_in_a_resumed_run():
+    """Two costs above the first are no rise; the averages of 20 costs are those of a new run."""
+    course, new = Course(), CostAverages()
+    costs = [2.0, 3.0, 3.0, 3.0, *np.random.default_rng(1).uniform(2, 3, 26).tolist()]
+    for number, cost in enumerate(costs, 1):
+        course.progress = Progress(updates=5000 + number)
+        assert course.diverges(cost, (20, 10, 5)) is None
+        new = new.add(cost, number, (20, 10, 5))
+    assert course.averages == CostAverages(new.slow, new.fast, new.variance, before=5000)
+    course.averages = course.averages.add(99.0, 5031, (20, 10))
+    assert course.averages.divergence(5032, (20, 10, 0.2))
+
+
 def test_what_is_said_of_a_rising_cost():
     averages = CostAverages(slow=2.0, fast=3.5, variance=0.25)
     assert averages.divergence(11, (10, 2, 2.5)) == (
