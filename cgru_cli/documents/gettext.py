@@ -11,10 +11,10 @@ from .inline import PLACEHOLDER, MarkedText
 
 _MARKS = re.compile(
     r"<(?P<slash>/?)(?P<name>[A-Za-z][\w-]*)(?:\s[^<>]*)?/?>"
-    rf"|{PLACEHOLDER}|\s*\n\s*"
+    rf"|{PLACEHOLDER}|(?<!\s)\s*\n\s*"
 )
 _PLURALS = re.compile(r"nplurals\s*=\s*([1-9])\b")
-_CHARSET = re.compile(rb"Content-Type:[^\n]*charset=([\w.-]+)", re.IGNORECASE)
+_CHARSET = re.compile(rb"Content-Type:[^\n]{0,99}charset=([\w.-]+)", re.IGNORECASE)
 
 
 class Catalogue(Document):

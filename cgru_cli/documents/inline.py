@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 PLACEHOLDER = (
-    r"(?P<copied>%(?:\(\w+\)|\d+\$)?[-+#0]*\d*(?:\.\d+)?(?:hh|ll|[hlLqjzt])?[diouxXeEfFgGcrsaA]|%%"
+    r"(?P<copied>%(?:\(\w+\)|\d+\$)?[-+#0]*(?:[1-9]\d*)?(?:\.\d+)?(?:hh|ll|[hlLqjzt])?[diouxXeEfFgGcrsaA]|%%"
     r"|\$?\{[^{}\s]*\})"
 )  # of C, Python and others
 _TAG = re.compile(r"<(?P<slash>/?)x(?P<number>\d+)(?P<point>/?)>|</?code>")

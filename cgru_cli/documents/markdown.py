@@ -13,8 +13,8 @@ from ..system.versions import installed
 from ..text.markup import Markup, with_references
 from .document import LINE_BREAK, TextDocument
 
-_FRONT_MATTER = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*\r?\n(?:.*\r?\n)*?\1[ \t]*(?:\r?\n|\Z)")
-_HARD_BREAK = re.compile(r"(?: {2,}|\\)$")
+_FRONT_MATTER = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*\r?\n(?:.*\n)*?\1[ \t]*(?:\r?\n|\Z)")
+_HARD_BREAK = re.compile(r"(?:(?<! ) {2,}|\\)$")
 _BLOCK = re.compile(r"#{1,6}\s|>|[-+*]\s|\d+[.)]\s|```|~~~|\||---|===")  # begins another block
 _PIPE = re.compile(r"(?<!\\)\|")  # ends a cell
 _BREAK = re.compile(r' ?(<br id="\d+"/>) ?')

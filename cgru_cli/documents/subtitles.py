@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from ..errors import CgruError
 from ..system.versions import installed
 from .document import Document, decoded, translatable, unified
 from .inline import MarkedText
@@ -11,6 +12,9 @@ _MARKS = re.compile(
     r"<(?P<slash>/?)(?P<name>[biu]|font)\b[^<>]*>|\{\\[^{}]*\}|[ \t]*\n[ \t]*", re.IGNORECASE
 )
 
+# for these, the library's regular expression takes quadratic time or more
+_LONG_RUN = re.compile(r"(?<!\s)\s{100}|(?<![0-9])[0-9]{30}")
+
 
 class Subtitles(Document):
     """Subtitles with numbers and times; line breaks are marks."""
@@ -18,9 +22,12 @@ class Subtitles(Document):
     media_type = "application/x-subrip; charset=utf-8"
 
     def __init__(self, content: bytes):
+        """Raises CgruError for a file that the library cannot read in a short time."""
         super().__init__()
         self._library = installed("srt", "documents")
         self._text, self._bom, self._ends = unified(decoded(content))
+        if _LONG_RUN.search(self._text):
+            raise CgruError("has 100 spaces or line breaks in a row, or 30 digits; remove them")
         list(self._library.parse(self._text))  # raises errors
         spans = [match.span(5) for match in self._library.SRT_REGEX.finditer(self._text)]
         every = [(*span, MarkedText(self._text[slice(*span)], _MARKS)) for span in spans]

@@ -15,7 +15,7 @@ _MARKS = re.compile(
     rf"<(?P<code>(?:\w+:)?(?:{_CODE}))\b[^<>]*(?:/>|(?<!/)>.*?</(?P=code)>)|<!--.*?-->|<\?.*?\?>"
     r"|<(?P<kept>(?:\w+:)?mrk)\b[^<>]*\s(?:mtype=\"protected\"|translate=\"no\")[^<>]*"
     r"(?:/>|(?<!/)>(?:(?!<(?:\w+:)?mrk\b).)*?</(?P=kept)>)"
-    rf"|<(?P<slash>/?)(?P<name>[\w:.-]+)[^<>]*>|{PLACEHOLDER}|\s*\n\s*",
+    rf"|<(?P<slash>/?)(?P<name>[\w:.-]+)[^<>]*>|{PLACEHOLDER}|(?<!\s)\s*\n\s*",
     re.DOTALL,
 )
 _NEW = ("new", "needs-translation", "initial")

@@ -26,6 +26,7 @@ def changed(**members):
     return out.getvalue()
 
 
+XLIFF = b"<xliff><trans-unit><source>a</source></trans-unit></xliff>"
 STRICT = (
     b"schemas.openxmlformats.org/wordprocessingml/2006/main",
     b"purl.oclc.org/ooxml/wordprocessingml/main",
@@ -95,11 +96,23 @@ def test_a_catalogue_is_never_the_name_of_a_file(tmp_path):
         ("a.md", b"*a " * 30_000),
         ("a.md", b"[" * 15_000),
         ("a.srt", b"1\n00:00:01,000 --> 00:00:02,000\n" + b"<i>" * 60_000 + b"a</b>" * 15_000),
+        ("a.md", b"---\r\n" + b"a\r\n" * 5000),
+        ("a.md", b"a" + b" " * 100_000 + b"a"),
+        ("a.po", b'msgid ""\nmsgstr "' + b"Content-Type:" * 30_000 + b'\\n"\n'),
+        ("a.po", b'msgid "a' + b" " * 100_000 + b'a"\nmsgstr ""\n'),
+        ("a.po", b'msgid "a %' + b"0" * 50_000 + b'"\nmsgstr ""\n'),
+        ("a.xlf", XLIFF.replace(b">a<", b">a" + b" " * 100_000 + b"a<")),
         ("a.po", b'msgid "' + b"<a>" * 60_000 + b"</b>" * 60_000 + b'x"\nmsgstr ""\n'),
     ],
 )
-def test_long_documents_of_marks_take_little_time(name, content):
+def test_long_documents_take_little_time(name, content):
     from bombs import bounded
 
     with bounded(seconds=20, mebibytes=800):
         document_of(name, content)
+
+
+@pytest.mark.parametrize("run", [b"\n" * 20_000, b"1" * 2000])
+def test_long_runs_in_subtitles_are_refused(run):
+    message = refused(document_of, "a.srt", run, seconds=5)
+    assert message == "a.srt: has 100 spaces or line breaks in a row, or 30 digits; remove them"
