@@ -1,13 +1,11 @@
 """The only thread that computes, with shared batches for the lines of all clients."""
 
-import contextlib
 import threading
 import time
 from collections.abc import Sequence
 
-from ..errors import WARNS, CgruError, reason
+from ..errors import WARNS
 from ..system.garbage import collect_due
-from ..system.terminal import tell
 from .fair_queue import FairQueue
 from .metrics import Metrics
 from .problems import Refusal
@@ -181,7 +179,7 @@ class Engine:
             work = start(kind, self, self.metrics)
         except Exception as error:
             if job := self.take(kind):
-                job.done(_failure(error))
+                job.failed(error)
             return
         work.work = min((one.work for one in self._running.values()), default=0.0)
         self._running[kind] = work
@@ -206,19 +204,4 @@ class Engine:
                 with self._changed:
                     if self._queue.put(alone, job.ticket.client, job.ticket, [job]):
                         continue
-            job.done(_failure(error))
-
-
-def _failure(error: Exception) -> CgruError:
-    """The outcome of a line for an error."""
-    if isinstance(error, CgruError):
-        return error
-    kind = type(error).__name__
-    if isinstance(error, MemoryError) or kind == "ResourceExhaustedError":
-        return Refusal(
-            "out_of_memory",
-            "there is not enough memory for this line; shorten it, or use a smaller beam",
-        )
-    with contextlib.suppress(Exception):
-        tell(f"internal error, {kind}: {reason(error)}; the server continues")
-    return Refusal("internal_error", f"internal error, {kind}")
+            job.failed(error)

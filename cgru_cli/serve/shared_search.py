@@ -79,9 +79,13 @@ class SharedSearch:
             if accepted is None:
                 self._admit([begun._replace(request=begun.request.forced())])
                 continue
-            results = self._line_search.results
-            settings = self._kind.settings
-            translation = results.translation(begun.job.number, begun.request, accepted, settings)
+            try:
+                translation = self._line_search.results.translation(
+                    begun.job.number, begun.request, accepted, self._kind.settings
+                )
+            except Exception as error:  # of this line only
+                begun.job.failed(error)
+                continue
             self._metrics.translated(self._model.name, begun.length - 1, translation)
             begun.job.done(translation)
         return True
@@ -185,12 +189,11 @@ class SharedSearch:
             return None
         try:
             request = self._read(job)
-        except CgruError as error:
-            job.done(error)
-            return None
-        if not request.empty:
-            return _Begun(job, request)
-        job.done(self._line_search.results.empty(job.number, request))
+            if not request.empty:
+                return _Begun(job, request)
+            job.done(self._line_search.results.empty(job.number, request))
+        except Exception as error:  # of this line only
+            job.failed(error)
         return None
 
     def _read(self, job: Job) -> Request:

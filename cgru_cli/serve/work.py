@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..errors import CgruError
+from ..errors import CgruError, reason
 from ..score.pairs.ensemble_scorer import ScoredPair
+from ..system.terminal import tell
 from ..translate.phrases import Requirement, alternatives
 from ..translate.results import Translation
+from .problems import Refusal
 from .served_model import ServedModel
 
 if TYPE_CHECKING:
@@ -150,3 +153,22 @@ class Job:
         """Deliver the outcome, unless the request was cancelled."""
         if not self.ticket.cancelled:
             self.ticket.deliver(self.number, outcome)
+
+    def failed(self, error: Exception) -> None:
+        """Deliver the outcome for an error; reports an internal error."""
+        self.done(_failure(error))
+
+
+def _failure(error: Exception) -> CgruError:
+    """The outcome of a line for an error."""
+    if isinstance(error, CgruError):
+        return error
+    kind = type(error).__name__
+    if isinstance(error, MemoryError) or kind == "ResourceExhaustedError":
+        return Refusal(
+            "out_of_memory",
+            "there is not enough memory for this line; shorten it, or use a smaller beam",
+        )
+    with contextlib.suppress(Exception):
+        tell(f"internal error, {kind}: {reason(error)}; the server continues")
+    return Refusal("internal_error", f"internal error, {kind}")

@@ -178,6 +178,23 @@ def test_a_line_that_cannot_be_read_fails_alone(engine, model, monkeypatch):
     assert str(bad) == "line 1: no" and good.hypotheses
 
 
+@pytest.mark.parametrize("part", ["requests.read", "results.translation"])
+def test_an_internal_error_in_a_line_fails_only_this_line(engine, model, monkeypatch, part):
+    owner, name = part.split(".")
+    owner = getattr(model.search, owner)
+    method = getattr(owner, name)
+
+    def failing(*arguments):
+        if "bad" in str(arguments):
+            raise ZeroDivisionError
+        return method(*arguments)
+
+    monkeypatch.setattr(owner, name, failing)
+    good, bad, other = computed(engine, searching(model), [Line("a b"), Line("bad"), Line("c d")])
+    assert isinstance(bad, Refusal) and bad.status == 500
+    assert good.hypotheses and other.hypotheses
+
+
 def test_a_search_ends_after_some_lines_and_the_next_takes_over(engine, model, monkeypatch):
     monkeypatch.setattr("cgru_cli.serve.shared_search.LASTS", 5)
     monkeypatch.setattr("cgru_cli.serve.shared_search.LASTS_IN_A_CROWD", 2)
