@@ -95,6 +95,12 @@ def impatient(seconds: float) -> type[HttpToolsProtocol]:
                         return
             if self.pipeline:
                 self.flow.pause_reading()
+            idle = self.cycle is not None and self.cycle.response_complete and self._timer is None
+            if idle and self.timeout_keep_alive_task is None and self in self.connections:
+                # bytes that begin no request, such as a line break, have ended uvicorn's time limit
+                self.timeout_keep_alive_task = self.loop.call_later(
+                    self.timeout_keep_alive, self.timeout_keep_alive_handler
+                )
 
         def pause_writing(self) -> None:
             super().pause_writing()
@@ -179,5 +185,5 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=2048)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # UnicodeError: not a host name
         raise CgruError(f"cannot listen at {host}, port {port}: {reason(error)}") from None

@@ -3,11 +3,13 @@
 import asyncio
 import contextlib
 
+import pytest
 import uvicorn
 import websockets
 from uvicorn.server import ServerState
 
-from cgru_cli.serve.server import LARGEST_HEADERS, impatient
+from cgru_cli.errors import CgruError
+from cgru_cli.serve.server import LARGEST_HEADERS, _listening, impatient
 
 LIMIT = 0.2  # seconds
 LARGE = 32 << 10  # bytes of an answer
@@ -34,7 +36,9 @@ async def answer(scope, receive, send):
 async def listening(connections=None):
     """Run a server, and yield its port; connections: a list that gets their protocols."""
     http, ws = impatient(LIMIT), "websockets-sansio"
-    config = uvicorn.Config(answer, http=http, ws=ws, lifespan="off", log_config=None)
+    config = uvicorn.Config(
+        answer, http=http, ws=ws, lifespan="off", log_config=None, timeout_keep_alive=1
+    )
     config.load()
     state = ServerState()
 
@@ -80,6 +84,18 @@ def test_slow_headers_of_a_second_request_close_the_connection():
     answered = exchanged(HEADERS + b"\r\n", b"GET /hea", pause=LIMIT / 10)
     assert answered.startswith(b"HTTP/1.1 200") and answered.endswith(b"ok")
     assert answered.count(b"HTTP") == 1
+
+
+def test_bytes_that_begin_no_request_do_not_keep_a_connection_open():
+    answered = exchanged(HEADERS + b"\r\n", b"\r\n", pause=LIMIT)
+    assert answered.endswith(b"ok")
+    rest = HEADERS + b"Content-Length: 9\r\n\r\n"
+    assert exchanged(rest, b"a", pause=LIMIT).endswith(b"ok")
+
+
+def test_an_address_that_is_no_host_name_is_refused():
+    with pytest.raises(CgruError, match=r"cannot listen at a\.\.b, port 0"):
+        _listening("a..b", 0)
 
 
 def test_an_answer_may_take_longer():
