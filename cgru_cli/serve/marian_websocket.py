@@ -37,13 +37,25 @@ class MarianWebSocket:
         """Handle a connection until it is closed."""
         await socket.accept()
         with contextlib.suppress(WebSocketDisconnect):
-            while (message := await socket.receive())["type"] == "websocket.receive":
-                if not await self._answer(socket, message):
-                    return
+            message = await socket.receive()
+            while message["type"] == "websocket.receive":
+                answering = asyncio.create_task(self._answer(socket, message))
+                following = asyncio.create_task(socket.receive())
+                try:
+                    both = (answering, following)
+                    await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+                    if not answering.done() and following.result()["type"] != "websocket.receive":
+                        return  # the client is gone
+                    if not await answering:
+                        return
+                    message = await following
+                finally:
+                    answering.cancel()
+                    following.cancel()
 
     async def _answer(self, socket: WebSocket, message: Mapping[str, Any]) -> bool:
         """Answer a message, or close the connection and return False."""
-        start, status, client = time.monotonic(), 200, client_of(socket)
+        start, status, client = time.monotonic(), 499, client_of(socket)
         with self._service.active_request():
             try:
                 if self._service.draining:
@@ -54,6 +66,7 @@ class MarianWebSocket:
                 async with asyncio.timeout(self._service.options.timeout):
                     answer = await self._translated(client, text)
                 await socket.send_text(answer)
+                status = 200
             except UnicodeDecodeError:
                 status = 400
                 await _close(socket, INVALID_TEXT, "the message is not UTF-8")
@@ -63,7 +76,9 @@ class MarianWebSocket:
             except Refusal as refusal:
                 status = refusal.status
                 await _close(socket, _CLOSING.get(status, NOT_ALLOWED), str(refusal))
-        self._service.log(client.address, "/translate", "WS", status, time.monotonic() - start)
+            finally:
+                seconds = time.monotonic() - start
+                self._service.log(client.address, "/translate", "WS", status, seconds)
         return status == 200
 
     async def _translated(self, client: Client, text: str) -> str:

@@ -1,9 +1,14 @@
 """Clients of Marian's server get the answers that they expect."""
 
+import asyncio
+
 import pytest
 from commands import in_process
-from serving import client, loaded, serving
+from serving import client, listening, loaded, serving
 from starlette.websockets import WebSocketDisconnect
+from websockets.sync.client import connect
+
+from cgru_cli.serve.service import Service
 
 TEXT = "a b c\n\nf f a d\nb unseen\n"
 
@@ -58,6 +63,31 @@ def test_an_invalid_message_closes_the_connection(web):
     assert closed(web, "a" * 61)[0] == 1009
     assert closed(web, "a\n" * 2100)[0] == 1009
     assert exchanged(web, "a")  # the server is still running
+
+
+def test_a_client_that_is_gone_ends_its_computation(models, monkeypatch):
+    statuses = []
+    monkeypatch.setattr(Service, "all", lambda *_: asyncio.sleep(60))
+    monkeypatch.setattr(Service, "log", lambda *given: statuses.append(given[4]))
+    with serving(models, timeout=3) as app, client(app).websocket_connect("/translate") as socket:
+        socket.send_text("a")
+    assert statuses == [499]
+
+
+def test_a_connection_stays_open_while_its_answer_is_computed(models, monkeypatch):
+    async def slow(*_):
+        await asyncio.sleep(1)
+        return []
+
+    monkeypatch.setattr(Service, "all", slow)
+    pings = {"ws": "websockets-sansio", "ws_ping_interval": 0.1, "ws_ping_timeout": 0.3}
+    with (
+        serving(models) as app,
+        listening(app, **pings) as url,
+        connect(url.replace("http", "ws") + "translate") as socket,
+    ):
+        socket.send("a")
+        assert socket.recv() == "\n"
 
 
 def test_n_best_lists_are_those_of_marian(legacy):

@@ -65,9 +65,10 @@ def serving(models, password=(), **more):
 
 
 @contextlib.contextmanager
-def listening(app):
-    """Run a server on a local port, and yield its address."""
-    config = uvicorn.Config(app, port=0, log_config=None, lifespan="off", ws="none")
+def listening(app, **more):
+    """Run a server on a local port, and yield its address; more: options of uvicorn."""
+    given = {"log_config": None, "lifespan": "off", "ws": "none"} | more
+    config = uvicorn.Config(app, port=0, **given)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
