@@ -59,8 +59,8 @@ async def translated(
         return whole
 
     paragraphs = await asyncio.to_thread(begun)  # reading and placing marks takes time
-    every = [
-        Line(one.source, avoided=avoided, plain=one.plain, of_text=number)
+    every = [  # an unsplit text in HTML may have line breaks
+        Line(one.source.replace("\n", " "), avoided=avoided, plain=one.plain, of_text=number)
         for number, text in enumerate(paragraphs)
         for paragraph in text
         for one in paragraph.lines

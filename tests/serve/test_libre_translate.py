@@ -82,6 +82,18 @@ def test_html_is_one_text_of_several_sentences(tmp_path, monkeypatch):
         assert all("<i>" in one for one in (found["translatedText"], *found["alternatives"]))
 
 
+def test_line_breaks_in_html_without_sentencex(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sentencex", None)
+    path = write_model(tmp_path, source=["eos", "UNK", "a", "b"], target=["eos", "UNK", "a", "b"])
+    models = loaded(path, markup="html", beam_size=3)
+    monkeypatch.setattr(models["model"], "languages", ("en", "de"))
+    with serving(models) as app:
+        in_two, in_one = asked(client(app), q=["a\n<b>b</b>", "a <b>b</b>"], format="html")[
+            "translatedText"
+        ]
+        assert in_two == in_one
+
+
 def test_a_form_as_its_python_client_sends(web):
     form = urlencode({"q": "a b c", "source": "en", "target": "de", "api_key": ""})
     headers = {"content-type": "application/x-www-form-urlencoded"}
