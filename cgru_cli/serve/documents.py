@@ -10,7 +10,7 @@ import asyncio
 import secrets
 import tempfile
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
 from starlette.requests import Request
@@ -48,6 +48,12 @@ class _Job:
     task: asyncio.Task[None] | None = None
     done: int = 0
     lines: int = 0
+    # a folder of its own: programs that remove old files would remove one for all documents
+    folder: tempfile.TemporaryDirectory[str] = field(
+        default_factory=lambda: tempfile.TemporaryDirectory(
+            prefix="cgru-document-", ignore_cleanup_errors=True
+        )
+    )
     file: Path | None = None
     problem: Refusal | None = None
 
@@ -66,7 +72,6 @@ class Documents:
     def __init__(self, service: Service):
         self._service = service
         self._jobs: dict[str, _Job] = {}
-        self._folder = tempfile.TemporaryDirectory(prefix="cgru-documents-")
 
     async def create(self, request: Request) -> Response:
         """POST /v1/documents?name=NAME&model=MODEL: the body is the document."""
@@ -130,19 +135,15 @@ class Documents:
             raise Refusal("queue_full", message, wait)
 
     def _forget(self, number: str) -> None:
-        self._jobs.pop(number, None)
-        self._path(number).unlink(missing_ok=True)
-
-    def _path(self, number: str) -> Path:
-        return Path(self._folder.name) / number
+        if job := self._jobs.pop(number, None):
+            job.folder.cleanup()
 
     async def _translate(
         self, number: str, job: _Job, document: Document, client: Client, kind: Kind
     ) -> None:
         WARNS.set(False)
         try:
-            with self._service.active_request():
-                await self._write(self._path(number), job, document, client, kind)
+            await self._write(job, document, client, kind)
         except Refusal as refusal:
             job.problem = refusal.with_traceback(None)  # the traceback would keep the document
         except CgruError as error:
@@ -153,9 +154,7 @@ class Documents:
         finally:
             asyncio.get_running_loop().call_later(KEPT, self._forget, number)
 
-    async def _write(
-        self, path: Path, job: _Job, document: Document, client: Client, kind: Kind
-    ) -> None:
+    async def _write(self, job: _Job, document: Document, client: Client, kind: Kind) -> None:
         """Translate the paragraphs of a document, and write its file."""
         longest = self._service.options.max_characters
         for place, segment in enumerate(document.segments, 1):
@@ -171,6 +170,7 @@ class Documents:
         count = min(_AT_ONCE, self._service.options.most_lines)
         for start in range(0, len(lines), count):
             found += await self._translations(job, client, kind, lines[start : start + count])
+        path = Path(job.folder.name) / "translation"
         await asyncio.to_thread(_write_file, document, paragraphs, found, path)
         job.file = path
 
@@ -188,7 +188,7 @@ class Documents:
                         job.done = before + len(done)
                 return [done[place] for place in range(len(lines))]
             except Refusal as refusal:
-                if refusal.code not in ("queue_full", "rate_limited") or self._service.draining:
+                if refusal.code not in ("queue_full", "rate_limited"):
                     raise
             job.done = before
             await asyncio.sleep(_PAUSE)

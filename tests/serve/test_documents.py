@@ -4,7 +4,9 @@ import asyncio
 import contextlib
 import functools
 import re
+import shutil
 import sys
+import tempfile
 import threading
 import time
 from types import SimpleNamespace
@@ -217,19 +219,38 @@ def test_a_document_cancelled_while_its_file_is_written_leaves_none(models, monk
 
     def slow(document, paragraphs, found, path):
         writing.set()
+        paths.append(path)
         going_on.wait(10)
         path.write_bytes(b"")
-        paths.append(path)
 
     monkeypatch.setattr(documents, "_write_file", slow)
-    monkeypatch.setattr(documents, "KEPT", 1.0)
     with opened(models) as web:
         address = started(web, b"a", "a.txt")
         assert writing.wait(10)
         assert web.delete(address).status_code == 204
         going_on.set()
-        for _ in range(100):
-            if paths and not paths[0].exists():
-                break
-            time.sleep(0.05)
-        assert paths and not paths[0].exists()
+    assert not paths[0].parent.exists()
+
+
+def test_a_cleaner_of_old_files_does_no_harm(models, monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with opened(models) as web:
+        assert finished(web, started(web, b"a", "a.txt")).status_code == 200
+        for folder in tmp_path.iterdir():
+            shutil.rmtree(folder)
+        assert finished(web, started(web, b"a", "a.txt")).status_code == 200
+
+
+def test_a_stopping_server_does_not_wait_for_documents(models, monkeypatch):
+    writing, going_on = threading.Event(), threading.Event()
+
+    def slow(*_):
+        writing.set()
+        going_on.wait(10)
+
+    monkeypatch.setattr(documents, "_write_file", slow)
+    with opened(models) as web:
+        started(web, b"a", "a.txt")
+        assert writing.wait(10)
+        assert "cgru_requests_in_progress 1.0" in web.get("/metrics").text  # this one
+        going_on.set()
