@@ -156,7 +156,7 @@ def serve(app: ASGIApp, service: Service) -> None:
         http=impatient(min(options.timeout, 30)),
         ws="websockets-sansio",
         ws_max_size=options.max_body * 1024,
-        ws_ping_timeout=None,  # uvicorn reads no pongs while messages wait for their answers
+        ws_ping_timeout=None,  # uvicorn reads no pongs while messages wait
         lifespan="off",
         log_config=None,
         log_level="critical",

@@ -8,6 +8,7 @@ from serving import client, listening, loaded, serving
 from starlette.websockets import WebSocketDisconnect
 from websockets.sync.client import connect
 
+from cgru_cli.serve.server import Server, serve
 from cgru_cli.serve.service import Service
 
 TEXT = "a b c\n\nf f a d\nb unseen\n"
@@ -74,20 +75,24 @@ def test_a_client_that_is_gone_ends_its_computation(models, monkeypatch):
     assert statuses == [499]
 
 
-def test_a_connection_stays_open_while_its_answer_is_computed(models, monkeypatch):
+def test_messages_may_be_sent_ahead(models, monkeypatch):
     async def slow(*_):
-        await asyncio.sleep(1)
+        await asyncio.sleep(0.5)
         return []
 
+    configs = []
     monkeypatch.setattr(Service, "all", slow)
-    pings = {"ws": "websockets-sansio", "ws_ping_interval": 0.1, "ws_ping_timeout": 0.3}
-    with (
-        serving(models) as app,
-        listening(app, **pings) as url,
-        connect(url.replace("http", "ws") + "translate") as socket,
-    ):
-        socket.send("a")
-        assert socket.recv() == "\n"
+    monkeypatch.setattr(Server, "run", lambda self, sockets: configs.append(self.config))
+    with serving(models, port=0) as app:
+        serve(app, app.service)
+        pings = {"ws_ping_interval": 0.1, "ws_ping_timeout": configs[0].ws_ping_timeout and 0.2}
+        with (
+            listening(app, ws="websockets-sansio", **pings) as url,
+            connect(url.replace("http", "ws") + "translate") as socket,
+        ):
+            for _ in range(4):
+                socket.send("a")
+            assert [socket.recv() for _ in range(4)] == ["\n"] * 4
 
 
 def test_n_best_lists_are_those_of_marian(legacy):
