@@ -206,7 +206,6 @@ for step in $steps; do
         evaluate "$name" "$out/$name/model.npz"
         translations+=("$out/$name.test.domain.$target")
       done
-      rm -f "$out"/distill*.txt # perhaps of other STUDENTS
       make_file "$out/distill.txt" cgru score --metric bleu,chrf --paired bootstrap \
         -t "${translations[@]}" --reference "$text/test.domain.$target"
       [ "${#translations[@]}" -lt 3 ] ||
