@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import functools
 import itertools
 import math
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ..optimization.step import Share
 
 
+MOST_SENTENCES = 1 << 16  # of a batch
 WARMUP_WORDS = 256  # minimum number of target words in a mini-batch
 ALMOST_WHOLE = 0.8  # share of the warm-up after which mini-batches have their full size
 
@@ -73,6 +75,7 @@ class EpochExamples:
     ):
         self.corpus, self.structure, self.seed = corpus, structure, options.seed
         self.grid, self.devices, self.sentences = grid, devices, options.mini_batch
+        self.most: dict[tuple[int, int], int] = {}  # see `_most`
         self.dropout = Rates(*(getattr(options, f"dropout_{name}") for name in Rates._fields[:-1]))
         if options.compat == "marian":
             self.dropout = self.dropout._replace(hidden=0.0, cells=options.dropout_hidden)
@@ -80,7 +83,7 @@ class EpochExamples:
         self.batches = functools.partial(
             Batches,
             sentences=self.sentences,
-            fits=self.fits,
+            fits=self.fits and self._fits,
             words=options.mini_batch_words if options.compat == "marian" else 0,
             maxi_batch=options.maxi_batch,
             sort=options.maxi_batch_sort,
@@ -94,14 +97,39 @@ class EpochExamples:
         dropping, corpus = any(self.dropout), self.corpus.of_epoch(number)
         batches = self.batches(corpus.lengths).epoch(number, start)
         for place, pairs in enumerate(batches, start):
-            rows = grid_length(len(pairs)) if self.grid else len(pairs)
-            if self.fits is None:
-                rows = min(rows, self.sentences)
-            rows = -(-rows // self.devices) * self.devices
-            ends = self.structure.type.writes_text
-            batch = make_batch(corpus, pairs, grid=self.grid, rows=rows, ends=ends)
             lengths = corpus.lengths[pairs]
+            rows, ends = self._rows(pairs, lengths), self.structure.type.writes_text
+            batch = make_batch(corpus, pairs, grid=self.grid, rows=rows, ends=ends)
             yield Example(batch, self._masks(batch, lengths, number, place) if dropping else {})
+
+    def _fits(self, sentences: int, source: int, target: int) -> bool:
+        """Whether so many sentences with these longest sides fit into a batch."""
+        if not self.grid:
+            return self.fits(sentences, source, target)
+        return sentences <= self._most(grid_length(source), grid_length(target))
+
+    def _most(self, source: int, target: int) -> int:
+        """The sentences of a whole batch with these padded lengths, which have one shape.
+
+        If possible a multiple of 8, for which GPUs multiply faster.
+        """
+        shape = source, target
+        if shape not in self.most:
+            fitting = bisect.bisect_left(
+                range(1, MOST_SENTENCES), True, key=lambda n: not self.fits(n, source, target)
+            )
+            self.most[shape] = fitting if fitting < 8 else fitting // 8 * 8
+        return self.most[shape]
+
+    def _rows(self, pairs: Sequence[int] | np.ndarray, lengths: np.ndarray) -> int:
+        """The rows of a batch; on a grid, those of a whole batch."""
+        if not self.grid:
+            rows = len(pairs)
+        elif self.fits is None:
+            rows = min(grid_length(len(pairs)), self.sentences)
+        else:
+            rows = max(len(pairs), self._most(*map(grid_length, lengths.max(axis=0).tolist())))
+        return -(-rows // self.devices) * self.devices
 
     def _masks(
         self, batch: Batch, lengths: np.ndarray, number: int, place: int

@@ -137,6 +137,22 @@ def test_without_dropout_there_are_no_masks(corpus):
             assert next(made(corpus, **{name: 0.3}).epoch(0, 0)).masks, name
 
 
+@pytest.mark.parametrize("devices", [1, 3])
+def test_on_the_grid_lengths_determine_the_rows(corpus, devices):
+    options = TrainOptions(model="m", mini_batch=4, mini_batch_words=200, seed=3)
+    structure = small_structure(target_vocabulary=70)
+    data = EpochExamples(corpus, structure, options, grid=True, devices=devices)
+    rows, pairs = {}, 0
+    for batch, _ in data.epoch(0, 0):
+        count, *lengths = batch.source.shape[0], batch.source.shape[1], batch.target.shape[1]
+        rows.setdefault(tuple(lengths), set()).add(count)
+        assert count % devices == 0
+        assert (count - devices + 1) * max(lengths) <= 200
+        pairs += batch.sentences
+    assert pairs == len(corpus)
+    assert all(len(counts) == 1 for counts in rows.values())
+
+
 def test_the_grid_pads_and_changes_nothing_else(corpus):
     plain, grid = made(corpus, **DROPPING), made(corpus, grid=True, **DROPPING)
     for one, other in zip(plain.epoch(0, 0), grid.epoch(0, 0), strict=True):
