@@ -53,24 +53,26 @@ class Attention(NamedTuple):
     context_product: Products  # c_j [W | C_o]
     is_multiplied: bool  # whether `summed` returns products
     projected: tf.Tensor  # (B,S,A): W_a h_i + b_a, normalised
-    v: tf.Tensor  # (A,1)
+    v: tf.Tensor  # (A,1) if packed, else (A,)
     query_norm: Norm | None
     mask: Fixed  # (B,S) float32
     place: Fixed | None  # the `Place` of the rows, in a search
+    packed: bool  # see `Network`
     tiled: bool  # whether a search computes energies in tiles
 
     def attend(self, query: tf.Tensor) -> tuple[tf.Tensor, Context]:
         """query: (R,A) U_a s -> alignment alpha_j (R,S), and the context."""
         query, mask = normalize(query, self.query_norm), self.mask.value
         if self.place is None:
-            weights = attend(self.projected, query, self.v, mask)
+            weights = attend(self.projected, query, self.v, mask, packed=self.packed)
             (c,) = self.summed(tf.expand_dims(weights, 1))
             return weights, self._context(tf.squeeze(c, 1))
         where = Place(*self.place.value)
         if self.tiled:
             energy = energies_in_tiles(self.projected, query, self.v, where.sentence, mask)
         else:
-            energy = energies(tf.gather(self.projected, where.sentence), query, self.v)
+            projected = tf.gather(self.projected, where.sentence)
+            energy = energies(projected, query, self.v, packed=self.packed)
         weights = masked_softmax(energy, tf.gather(mask, where.sentence))
         # one product computes the sums for all hypotheses of a sentence
         place, shape = tf.stack(where, axis=1), tf.shape(mask)
@@ -98,13 +100,14 @@ class AttentionLayer:
     def __init__(self, layers: Layers, cell_arrays: tuple[str, ...]):
         path = "decoder/attention"
         s, weights = layers.structure, layers.weights
-        self.structure, self.dtype, self.tiled = s, layers.dtype, layers.in_tiles
+        self.structure, self.dtype = s, layers.dtype
+        self.packed, self.tiled = layers.packed, layers.in_tiles
         summed = any(map(s.adds_input, s.encoder_levels()))
         bounded = layers.bounded_states and not summed  # annotations, and their mean
         arrays = (cell_arrays, ("decoder/readout/ctx/W",))
         self.context_product = layers.product(*arrays, bounded=bounded)
         self.annotation_layer = layers.annotation_layer(path, bounded=bounded)
-        self.v = weights[f"{path}/U_att"]
+        self.v = layers.energy_vector(path)
         self.query_norm = weights.norm(f"{path}/W_comb_att", f"{path}/gamma2")
         self.start_layer = layers.affine("decoder/start", quantized=False)  # once per sentence
 
@@ -140,24 +143,35 @@ class AttentionLayer:
             self.query_norm,
             Fixed(memory.mask),
             place and Fixed(place),
+            self.packed,
             self.tiled,
         )
 
 
-def attend(projected: tf.Tensor, query: tf.Tensor, v: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
+def attend(
+    projected: tf.Tensor, query: tf.Tensor, v: tf.Tensor, mask: tf.Tensor, *, packed: bool
+) -> tf.Tensor:
     """Alignment alpha_ij = softmax_i e_ij (eq. 7), one row per sentence.
 
-    projected: (B,S,A) W_a h_i + b_a; query: (B,A) U_a s'_j; v: (A,1); mask: (B,S), 1 at words.
+    projected: (B,S,A) W_a h_i + b_a; query: (B,A) U_a s'_j; v, packed: see `energies`;
+    mask: (B,S), 1 at words.
     Returns (B,S), zero at padding. All arrays are float32, because on CPUs tanh and its gradient
     take two to four times as long in 16-bit types.
     """
-    return masked_softmax(energies(projected, query, v), mask)
+    return masked_softmax(energies(projected, query, v, packed=packed), mask)
 
 
-def energies(projected: tf.Tensor, query: tf.Tensor, v: tf.Tensor) -> tf.Tensor:
-    """e_ij = v_a^T tanh(W_a h_i + U_a s'_j) (eq. 8): (R,S); projected (R,S,A), query (R,A)."""
+def energies(
+    projected: tf.Tensor, query: tf.Tensor, v: tf.Tensor, *, packed: bool = True
+) -> tf.Tensor:
+    """e_ij = v_a^T tanh(W_a h_i + U_a s'_j) (eq. 8): (R,S).
+
+    projected: (R,S,A); query: (R,A); v: (A,1) if packed (see `Network`), else (A,) or (R,A).
+    """
     # not x[:, None]: its gradient would be copied into a tensor of zeros
     hidden = tf.tanh(projected + tf.expand_dims(query, 1))
+    if not packed:  # XLA then does not store the hidden layer, which is large
+        return tf.reduce_sum(hidden * tf.expand_dims(v, -2), axis=-1)
     energy = tf.matmul(tf.reshape(hidden, [-1, hidden.shape[-1]]), v)
     return tf.reshape(energy, tf.shape(hidden)[:2])
 

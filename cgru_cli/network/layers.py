@@ -81,7 +81,7 @@ class Layers:
         masks: Mapping[str, tf.Tensor],
         packed: bool = False,
     ):
-        self.structure, self.masks = structure, masks
+        self.structure, self.masks, self.packed = structure, masks, packed
         self.quantized = dtype == tf.int8
         if self.quantized:
             check_available()
@@ -129,6 +129,11 @@ class Layers:
         product = self.product((f"{path}/Wc_att",), bounded=bounded).at_positions()
         norm = self.weights.norm(f"{path}/Wc_att", f"{path}/gamma1")
         return Affine(product, self.weights[f"{path}/b_att"], norm)
+
+    def energy_vector(self, path: str) -> tf.Tensor:
+        """v of the attention at this path, for `attention.energies`."""
+        v = self.weights[f"{path}/U_att"]
+        return v if self.packed else tf.squeeze(v, 1)
 
     def reader(self, cells: Sequence[CellPlace]) -> tuple[Products, list[Transition]]:
         """The product of a cell's input, and the cell followed by its transition cells."""

@@ -130,8 +130,7 @@ class Products(NamedTuple):
         """(...,all widths) -> (...,width) for each group."""
         if len(self.widths) == 1:
             return [y]
-        ends = itertools.accumulate(map(sum, self.widths), initial=0)
-        return [y[..., first:last] for first, last in itertools.pairwise(ends)]
+        return tf.split(y, [*map(sum, self.widths)], axis=-1)
 
     def at_positions(self) -> Self:
         """The product for inputs (B,S,N), where a sentence has one mask for all its positions."""

@@ -3,7 +3,7 @@
 Automatic differentiation of a loop adds each step's weight gradient to a buffer of the weights'
 size: one small product and one pass over all weights per step. Here the backward loop only computes
 and stacks the gradients of the pre-activations; then each weight's gradient is one product over all
-steps, dW = sum_t x_t^T dy_t = X^T dY.
+steps, dW = sum_t x_t^T dy_t = X^T dY, with the inputs X that the forward loop kept.
 
 Cells need no backward pass of their own. The backward loop repeats each step under a gradient tape,
 where every `Product` returns its result of the forward pass, so only element-wise operations are
@@ -12,7 +12,7 @@ computed twice. The gradient of a product is dy W^T for its input, and dy, which
 
 import copy
 from collections.abc import Sequence
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import tensorflow as tf
 
@@ -22,7 +22,8 @@ from .products import Product
 class ScanCell(Protocol):
     """One step of a recurrence, with the `Product`s, tensors and constants that it uses.
 
-    A step computes each product once. Tensors have gradients unless they are `Fixed`.
+    A step computes each product once. Tensors have gradients unless they are `Fixed`. Those of rank
+    1 apply to every row, and may be replaced by one copy per row.
     """
 
     def step(self, carry: Any, x: Any, fixed: Any, /) -> tuple[Any, Any]:
@@ -42,9 +43,9 @@ def scan(
     carry, inputs, outputs: nests of float32 tensors, inputs (T,...); fixed: the same, without a
     gradient. Without differentiable, the result has no gradient, and less is kept in memory.
     """
-    loop = _Loop(cell, carry, inputs, fixed)
     if not differentiable:
-        return loop.run(recording=False)[:2]
+        return _Loop(cell, carry, inputs, fixed).run(recording=False)[:2]
+    loop = _Loop(_for_rows(cell, carry), carry, inputs, fixed)
     flat = loop.differentiated()
 
     @tf.custom_gradient
@@ -67,6 +68,28 @@ def scan(
     )
 
 
+def _for_rows(cell: ScanCell, carry: Any) -> ScanCell:
+    """The cell with a copy of each bias per row, in compiled code with known shapes.
+
+    Their gradients are then summed over rows once, after the loop, instead of in each step.
+    """
+    rows = tf.nest.flatten(carry)[0].shape[0]
+
+    def copies(leaf: Any) -> Any:
+        if rows is None or not tf.is_tensor(leaf) or leaf.shape.rank != 1:
+            return leaf
+        return tf.broadcast_to(leaf, [rows, leaf.shape[0]])
+
+    return tf.nest.map_structure(copies, cell)
+
+
+class _Record(NamedTuple):
+    """What a forward pass keeps for the backward pass."""
+
+    steps: list[tf.Tensor]  # stacks of carries and of the results of products
+    read: list[tf.Tensor]  # (T,...): the inputs of products
+
+
 class _Loop:
     """One scan: its cell, divided into parts with a gradient and parts without."""
 
@@ -77,7 +100,7 @@ class _Loop:
         recorders = [_Recorder(product) for product in self.products]
         self.outputs, _ = self._step(recorders, self.tensors, carry, tf.constant(0))
         self.sums = [recorder.y for recorder in recorders]
-        self.reads = [recorder.x for recorder in recorders]
+        self.read = [recorder.x for recorder in recorders]
         self.recorded = _SideBySide([*tf.nest.flatten(carry), *self.sums])
         self.record = _Stacks(self.recorded.templates)
 
@@ -120,16 +143,17 @@ class _Loop:
         x, fixed = tf.nest.map_structure(lambda all_steps: all_steps[t], (self.inputs, self.fixed))
         return self._cell(products, tensors).step(carry, x, fixed)
 
-    def run(self, recording: bool) -> tuple[Any, Any, list[tf.Tensor]]:
-        """Outputs (T,...), last carry and, if recording, carries and products for `backward`."""
-        given = _SideBySide(tf.nest.flatten(self.outputs))
+    def run(self, recording: bool) -> tuple[Any, Any, _Record]:
+        """Outputs (T,...), last carry and, if recording, the record for `backward`."""
+        given = _SideBySide([*tf.nest.flatten(self.outputs), *(self.read if recording else [])])
         arrays = [self._array(template) for template in given.templates]
         record = self.record.empty(self.size) if recording else []
 
         def body(t: tf.Tensor, carry: Any, arrays: list[tf.TensorArray], record: list) -> tuple:
             recorders = [_Recorder(product) for product in self.products]
             outputs, new = self._step(recorders, self.tensors, carry, t)
-            values = given.joined(tf.nest.flatten(outputs))
+            read = [recorder.x for recorder in recorders] if recording else []
+            values = given.joined([*tf.nest.flatten(outputs), *read])
             written = [array.write(t, value) for array, value in zip(arrays, values, strict=True)]
             if recording:
                 sums = [recorder.y for recorder in recorders]
@@ -145,17 +169,21 @@ class _Loop:
             parallel_iterations=1,
         )
         stacked = given.apart([array.stack() for array in arrays])
-        return tf.nest.pack_sequence_as(self.outputs, stacked), last, record
+        count = len(tf.nest.flatten(self.outputs))
+        outputs = tf.nest.pack_sequence_as(self.outputs, stacked[:count])
+        return outputs, last, _Record(record, stacked[count:])
 
-    def backward(
-        self, record: Sequence[tf.Tensor], gradients: Sequence[tf.Tensor]
-    ) -> list[tf.Tensor]:
+    def backward(self, record: _Record, gradients: Sequence[tf.Tensor]) -> list[tf.Tensor]:
         """Gradients of `differentiated`, from the gradients of the outputs and the last carry."""
         width = len(tf.nest.flatten(self.carry))
         d_outputs, d_carry = list(gradients[:-width]), list(gradients[-width:])
         inputs = tf.nest.flatten(self.inputs)
-        stacks = [self._array(x[0]) for x in inputs]  # dx_t
-        stacks += [self._array(x) for x in self.reads] + [self._array(y) for y in self.sums]
+        # dx_t, and dy_t in the type of the products that read it
+        types = [product.dtype for product in self.products]
+        templates = [x[0] for x in inputs]
+        templates += [tf.cast(y, kind) for y, kind in zip(self.sums, types, strict=True)]
+        kept = _SideBySide(templates)
+        stacks = [self._array(template) for template in kept.templates]
         zeros = [tf.zeros_like(tensor) for tensor in self.tensors]
         # transposed in advance, because few rows times a transposed matrix is slow on CPUs
         transposed = [tf.linalg.matrix_transpose(product.matrix) for product in self.products]
@@ -189,7 +217,8 @@ class _Loop:
             new_d_carry, partials = partials[:width], partials[width:]
             dx, partials = partials[: len(x)], partials[len(x) :]
             d_own, d_sums = partials[: len(tensors)], partials[len(tensors) :]
-            values = [*dx, *(replayer.x for replayer in replayers), *d_sums]
+            d_sums = [tf.cast(dy, kind) for dy, kind in zip(d_sums, types, strict=True)]
+            values = kept.joined([*dx, *d_sums])
             return (
                 i + 1,
                 record,
@@ -201,16 +230,15 @@ class _Loop:
         _, _, d_carry, d_tensors, stacks = tf.while_loop(
             lambda i, *_: i < self.size,
             body,
-            (tf.constant(0), list(record), d_carry, zeros, stacks),
+            (tf.constant(0), record.steps, d_carry, zeros, stacks),
             maximum_iterations=self.size,
             parallel_iterations=1,
         )
-        stacked = [stack.stack() for stack in stacks]
-        d_inputs, stacked = stacked[: len(inputs)], stacked[len(inputs) :]
-        count = len(self.products)
+        stacked = kept.apart([stack.stack() for stack in stacks])
+        d_inputs, d_sums = stacked[: len(inputs)], stacked[len(inputs) :]
         d_matrices = [
             _deferred(product, x, dy)
-            for product, x, dy in zip(self.products, stacked[:count], stacked[count:], strict=True)
+            for product, x, dy in zip(self.products, record.read, d_sums, strict=True)
         ]
         return [*d_matrices, *d_tensors, *d_carry, *d_inputs]
 
@@ -298,7 +326,6 @@ def _partial(shape: tf.TensorShape) -> tf.Tensor:
 def _deferred(product: Product, x: tf.Tensor, dy: tf.Tensor) -> tf.Tensor:
     """dW = X^T dY, one product over all steps; x: (T,...,N), dy: (T,...,M)."""
     matrix = product.matrix
-    dy = tf.cast(dy, matrix.dtype)
     if matrix.shape.rank == 2:
         x = tf.reshape(x, [-1, matrix.shape[0]])
         dy = tf.reshape(dy, [-1, matrix.shape[1]])
@@ -330,8 +357,6 @@ class _Replayer(Product):
         self.transposed, self.y = transposed, y
 
     def multiply(self, x: tf.Tensor) -> tf.Tensor:
-        self.x = x
-
         @tf.custom_gradient
         def replay(x: tf.Tensor, y: tf.Tensor) -> tuple:
             def gradient(dy: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

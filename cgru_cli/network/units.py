@@ -51,7 +51,7 @@ def _normalize_parts(x: tf.Tensor, norms: tuple[Norm, ...]) -> tf.Tensor:
     """
     if len(norms) < 2:
         return normalize(x, norms[0] if norms else None)
-    widths = [norm.gain.shape[0] for norm in norms]
+    widths = [norm.gain.shape[-1] for norm in norms]
     rest = x.shape[-1] - sum(widths)
     parts = tf.split(x, [*widths, rest] if rest else widths, axis=-1)
     normalized = [normalize(part, norm) for part, norm in zip(parts, norms, strict=False)]
@@ -74,17 +74,14 @@ class GRU(NamedTuple):
         hU, x: (R,3D) [gates | proposal].
         """
         (h,) = state
-        parts = [2 * h.shape[-1], h.shape[-1]]
-        gates, proposal = tf.split(self.sums.from_state(hU), parts, axis=-1)
+        r, z, proposal = tf.split(self.sums.from_state(hU), 3, axis=-1)
         if x is None:
-            r, z = tf.split(tf.sigmoid(gates), 2, axis=-1)
-            proposal *= r
+            p = tf.tanh(tf.sigmoid(r) * proposal)
         else:
-            xW_gates, xW = tf.split(x, parts, axis=-1)
-            r, z = tf.split(tf.sigmoid(gates + xW_gates), 2, axis=-1)
-            proposal = r * proposal + xW
-        p = tf.tanh(proposal)
-        return (p + z * (h - p),)
+            xW_r, xW_z, xW = tf.split(x, 3, axis=-1)
+            r, z = r + xW_r, z + xW_z
+            p = tf.tanh(tf.sigmoid(r) * proposal + xW)
+        return (p + tf.sigmoid(z) * (h - p),)
 
 
 class GRUBefore(NamedTuple):

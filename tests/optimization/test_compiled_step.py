@@ -1,7 +1,7 @@
 """The training step compiled by XLA: no transfers that a GPU waits for, and few operations.
 
 On a GPU a step of a loop takes as long as starting its operations, one after the other. The counts
-are those of XLA for CPUs, whose fusion is much the same.
+are those of XLA for CPUs; XLA for GPUs fuses more, and has 10, 13, 20 and 9 of a GRU.
 """
 
 import importlib.util
@@ -48,8 +48,8 @@ def compiled(unit):
 @pytest.mark.parametrize(
     ("unit", "most"),  # operations per step: encoder and decoder, then both backward
     [
-        (Unit.GRU, [10, 16, 46, 22]),
-        pytest.param(Unit.LSTM, [20, 19, 51, 30], marks=pytest.mark.exhaustive),
+        (Unit.GRU, [10, 16, 46, 24]),
+        pytest.param(Unit.LSTM, [20, 19, 48, 34], marks=pytest.mark.exhaustive),
     ],
 )
 def test_loops_of_the_training_step(hlo, unit, most):

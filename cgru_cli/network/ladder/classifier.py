@@ -27,9 +27,10 @@ class Classifier(Labeller):
 
     def __init__(self, layers: Layers):
         s = self.structure = layers.structure
+        self.packed = layers.packed
         if s.pooling is Pooling.ATTENTION:
             self.annotation_layer = layers.annotation_layer("pooling")
-            self.query = layers.weights["pooling/U_att"]
+            self.query = layers.energy_vector("pooling")
 
     def memory(self, encoded: Encoded, _search: bool) -> Labelled:
         """The pooled vector v."""
@@ -49,5 +50,6 @@ class Classifier(Labeller):
             lowest = tf.fill(tf.shape(h), h.dtype.min)
             return tf.reduce_max(tf.where(mask[..., None] > 0, h, lowest), axis=1), ()
         projected = self.annotation_layer(h)
-        alignment = attend(projected, tf.zeros_like(projected[:, 0]), self.query, mask)
+        nothing = tf.zeros_like(projected[:, 0])
+        alignment = attend(projected, nothing, self.query, mask, packed=self.packed)
         return tf.linalg.matvec(h, alignment, transpose_a=True), alignment
