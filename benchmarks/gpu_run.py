@@ -109,13 +109,17 @@ class Jax:
         self.side, self.numbers = _sizes(self.device.platform == "cpu")
 
     def compile(self, case: Case, text: str) -> Any:
+        return self.load(text, [result.argument for result in case.results])
+
+    def load(self, text: str, arguments: Sequence[int]) -> Any:
+        """The compiled program; arguments: for each result, the one that it replaces, or -1."""
         from jax._src.interpreters import mlir
         from jax._src.lib import xla_client
         from jax._src.lib.mlir import ir
 
         with mlir.make_ir_context():
             return self.device.client.compile_and_load(
-                ir.Module.parse(aliased(case, text)),
+                ir.Module.parse(aliased(text, arguments)),
                 xla_client.DeviceList((self.device,)),
                 xla_client.CompileOptions(),
             )
@@ -246,9 +250,9 @@ def timed(device: Device, function: Callable[[], Sequence]) -> float:
     return time.perf_counter() - started
 
 
-def aliased(case: Case, text: str) -> str:
+def aliased(text: str, arguments: Sequence[int]) -> str:
     """StableHLO with attributes that tell JAX which results alias which arguments."""
-    places = {r.argument: place for place, r in enumerate(case.results) if r.argument >= 0}
+    places = {argument: place for place, argument in enumerate(arguments) if argument >= 0}
 
     def marked(argument: re.Match[str]) -> str:
         place = places.get(int(argument[1]))

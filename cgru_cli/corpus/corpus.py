@@ -160,7 +160,7 @@ def encode_corpus(
         "domains": list(beside.domains),
         "from end": "both" if beside.both_from_end else beside.from_end,
     }
-    corpus = _open(cache, identity, variants)
+    corpus = open_cache(cache, identity, variants)
     if corpus is not None:
         return corpus
     cache = spare or cache
@@ -181,7 +181,7 @@ def encode_corpus(
             if path.name not in kept and path.suffix in (".ids", ".tmp"):
                 with contextlib.suppress(OSError):
                     path.unlink()
-    written = _open(cache, identity, variants, trusted=True)
+    written = open_cache(cache, identity, variants, trusted=True)
     if written is None:
         raise CgruError(f"{cache}: another program changed it; run the command again")
     return written
@@ -197,15 +197,20 @@ def _state_of(path: PathLike) -> list[Any]:
     return [os.path.abspath(path), status.st_size, changed, *column]
 
 
-def _open(
-    cache: Path, identity: dict[str, Any], variants: Variants, trusted: bool = False
+def open_cache(
+    cache: Path,
+    identity: dict[str, Any] | None = None,
+    variants: Variants = Variants(),  # noqa: B008
+    trusted: bool = False,
 ) -> Corpus | None:
     """The corpus in a folder; None if it was changed, or made from other files or options.
 
+    identity: that of the files and options; None for any.
     trusted: whether it was just written; if so, raises CgruError if it is unreadable.
     """
     try:
         manifest = json.loads((cache / MANIFEST).read_bytes())
+        identity = identity or manifest["identity"]
         if manifest["identity"] != identity or manifest != _sealed(manifest):
             return None
         for name, (file, _) in manifest["files"].items():

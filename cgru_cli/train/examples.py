@@ -83,7 +83,7 @@ class EpochExamples:
         self.batches = functools.partial(
             Batches,
             sentences=self.sentences,
-            fits=self.fits and self._fits,
+            fits=self.fits and functools.partial(self._fits, self.fits),
             words=options.mini_batch_words if options.compat == "marian" else 0,
             maxi_batch=options.maxi_batch,
             sort=options.maxi_batch_sort,
@@ -102,13 +102,13 @@ class EpochExamples:
             batch = make_batch(corpus, pairs, grid=self.grid, rows=rows, ends=ends)
             yield Example(batch, self._masks(batch, lengths, number, place) if dropping else {})
 
-    def _fits(self, sentences: int, source: int, target: int) -> bool:
+    def _fits(self, fits: Fits, sentences: int, source: int, target: int) -> bool:
         """Whether so many sentences with these longest sides fit into a batch."""
         if not self.grid:
-            return self.fits(sentences, source, target)
-        return sentences <= self._most(grid_length(source), grid_length(target))
+            return fits(sentences, source, target)
+        return sentences <= self._most(fits, grid_length(source), grid_length(target))
 
-    def _most(self, source: int, target: int) -> int:
+    def _most(self, fits: Fits, source: int, target: int) -> int:
         """The sentences of a whole batch with these padded lengths, which have one shape.
 
         If possible a multiple of 8, for which GPUs multiply faster.
@@ -116,7 +116,7 @@ class EpochExamples:
         shape = source, target
         if shape not in self.most:
             fitting = bisect.bisect_left(
-                range(1, MOST_SENTENCES), True, key=lambda n: not self.fits(n, source, target)
+                range(1, MOST_SENTENCES), True, key=lambda n: not fits(n, source, target)
             )
             self.most[shape] = fitting if fitting < 8 else fitting // 8 * 8
         return self.most[shape]
@@ -128,7 +128,8 @@ class EpochExamples:
         elif self.fits is None:
             rows = min(grid_length(len(pairs)), self.sentences)
         else:
-            rows = max(len(pairs), self._most(*map(grid_length, lengths.max(axis=0).tolist())))
+            longest = map(grid_length, lengths.max(axis=0).tolist())
+            rows = max(len(pairs), self._most(self.fits, *longest))
         return -(-rows // self.devices) * self.devices
 
     def _masks(
