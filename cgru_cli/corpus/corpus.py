@@ -205,7 +205,7 @@ def open_cache(
 ) -> Corpus | None:
     """The corpus in a folder; None if it was changed, or made from other files or options.
 
-    identity: that of the files and options; None for any.
+    identity: that of the files and options, None for any; variants: those of the encoded text.
     trusted: whether it was just written; if so, raises CgruError if it is unreadable.
     """
     try:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cgru_cli.corpus import encoding as module
 from cgru_cli.corpus import parallel_files
-from cgru_cli.corpus.corpus import MANIFEST, encode_corpus
+from cgru_cli.corpus.corpus import MANIFEST, encode_corpus, open_cache
 from cgru_cli.errors import CgruError, UsageError
 
 sentences = st.lists(st.lists(st.integers(0, 70000), max_size=6), max_size=30)
@@ -152,7 +152,7 @@ def test_unchanged_files_are_not_read_again(tmp_path):
         [tmp_path / "s"], [tmp_path / "t"], never, never, tmp_path / "cache",
         max_length=100, crop=False, key="k",
     )  # fmt: skip
-    assert content(again) == content(first)
+    assert content(again) == content(open_cache(tmp_path / "cache")) == content(first)
     assert again.fingerprint == first.fingerprint
     assert again.skipped == first.skipped
     assert snapshot(tmp_path / "cache") == before
@@ -195,6 +195,7 @@ def test_damaged_cache_is_encoded_again(tmp_path, damage):
         path.write_bytes(path.read_bytes()[:-1])
     else:
         manifest.write_text("7")
+    assert open_cache(tmp_path / "cache") is None
     again = encode_corpus(
         [tmp_path / "s"], [tmp_path / "t"], single, plain, tmp_path / "cache",
         max_length=100, crop=False, key="k",
