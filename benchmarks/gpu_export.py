@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -98,13 +98,11 @@ class Program:
     def lowered(self) -> tuple[Case, str, dict[int, np.ndarray]]:
         """The case, its StableHLO, and its arguments that are not random numbers."""
         function, called_with = self.made = self.function()
-        compiled = tf.function(function, jit_compile=True, autograph=False)
-        text = compiled.experimental_get_compiler_ir(*called_with)(stage="stablehlo")
-        text, replaced = plain(text)
+        text, replaced, captured = lower(function, called_with)
+        self.captured = captured
         taken, gives = signature(text)
         # XLA drops empty arguments, such as a language model's source
         batch = self.batched = [x for x in tf.nest.flatten(called_with) if tf.size(x) > 0]
-        captured = self.captured = compiled.get_concrete_function(*called_with).captured_inputs
         names = self.names()
         arguments = [
             Argument("memory", *kind, -1.0, 1.0, seed=1000 + place)
@@ -367,6 +365,13 @@ def batch(s: Structure, rows: int, lengths: tuple[int, int], objective: str) -> 
         for j in range(target_length):
             alignment[:, j, j % source_length] = 1.0
     return Batch(source, source_mask, target, target_mask, (), alignment)
+
+
+def lower(function: Callable, given: Sequence) -> tuple[str, dict[int, int], list]:
+    """The StableHLO of a function, its aliases as from `plain`, and the tensors it captures."""
+    compiled = tf.function(function, jit_compile=True, autograph=False)
+    text = compiled.experimental_get_compiler_ir(*given)(stage="stablehlo")
+    return *plain(text), compiled.get_concrete_function(*given).captured_inputs
 
 
 def plain(text: str) -> tuple[str, dict[int, int]]:

@@ -91,7 +91,7 @@ def main(given: Sequence[str] | None = None) -> None:
 def export(folder: Path, data: str, **options: Any) -> None:
     """See the module."""
     import tensorflow as tf
-    from gpu_export import plain, signature
+    from gpu_export import lower, signature
 
     from cgru_cli.train.builders import build_step
 
@@ -116,11 +116,8 @@ def export(folder: Path, data: str, **options: Any) -> None:
                 continue
             given = (*example, np.float32(1), np.float32(1))
             given = tf.nest.map_structure(tf.constant, given)
-            compiled = tf.function(update, jit_compile=True, autograph=False)
-            text = compiled.experimental_get_compiler_ir(*given)(stage="stablehlo")
-            text, replaced = plain(text)
+            text, replaced, captured = lower(update, given)
             taken, gives = signature(text)
-            captured = compiled.get_concrete_function(*given).captured_inputs
             plan["state"] = [
                 [names[id(tensor)], *kind]
                 for tensor, kind in zip(captured, taken[-len(captured) :], strict=True)

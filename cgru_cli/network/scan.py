@@ -84,7 +84,7 @@ def _for_rows(cell: ScanCell, carry: Any) -> ScanCell:
 
 
 class _Record(NamedTuple):
-    """What a forward pass keeps for the backward pass."""
+    """The tensors that the forward pass keeps for the backward pass."""
 
     steps: list[tf.Tensor]  # stacks of carries and of the results of products
     read: list[tf.Tensor]  # (T,...): the inputs of products

@@ -79,11 +79,13 @@ class EpochExamples:
         self.dropout = Rates(*(getattr(options, f"dropout_{name}") for name in Rates._fields[:-1]))
         if options.compat == "marian":
             self.dropout = self.dropout._replace(hidden=0.0, cells=options.dropout_hidden)
-        self.fits = what_fits(options, structure, devices)
+        self.fits = fits = what_fits(options, structure, devices)
+        if fits and grid:
+            fits = functools.partial(self._fits, fits)
         self.batches = functools.partial(
             Batches,
             sentences=self.sentences,
-            fits=self.fits and functools.partial(self._fits, self.fits),
+            fits=fits,
             words=options.mini_batch_words if options.compat == "marian" else 0,
             maxi_batch=options.maxi_batch,
             sort=options.maxi_batch_sort,
@@ -103,9 +105,7 @@ class EpochExamples:
             yield Example(batch, self._masks(batch, lengths, number, place) if dropping else {})
 
     def _fits(self, fits: Fits, sentences: int, source: int, target: int) -> bool:
-        """Whether so many sentences with these longest sides fit into a batch."""
-        if not self.grid:
-            return fits(sentences, source, target)
+        """Whether so many sentences with these longest sides fit into a batch on the grid."""
         return sentences <= self._most(fits, grid_length(source), grid_length(target))
 
     def _most(self, fits: Fits, source: int, target: int) -> int:
