@@ -2,11 +2,14 @@
 """Run a training for a number of CPU minutes, and find the model it had saved by a given minute.
 
     budget.py run CLOCK MINUTES COMMAND...         run, and write the CPU minutes into CLOCK
-    budget.py pick CLOCK MINUTES MODEL...          the newest model at MINUTES, and its own minutes
+    budget.py run CLOCK MINUTES --points "5 10" COMMAND...        keep only the models of points
+    budget.py pick CLOCK MINUTES                   the newest model at MINUTES, and its own minutes
 
 CPU minutes count the command and the processes it starts; other load on the machine lengthens only
-the wall-clock time. A command that runs again adds to its CLOCK. CLOCK has
-two columns: seconds since 1970 and CPU minutes. Needs /proc (Linux).
+the wall-clock time. A command that runs again adds to its CLOCK. CLOCK has two columns: seconds
+since 1970 and CPU minutes. Models are files beside CLOCK whose names end in their updates, as
+model.npz.u25.npz and model.iter25.npz. With --points, a model is deleted as soon as there is a
+newer one and pick does not find it at any of the points. Needs /proc (Linux).
 """
 
 from __future__ import annotations
@@ -44,15 +47,18 @@ def points(clock: Path) -> list[tuple[float, float]]:
     return [(float(now), float(minutes)) for now, minutes in rows]
 
 
-def run(clock: Path, minutes: float, command: Sequence[str]) -> int:
-    """Run a command until it ends or its CPU minutes are used up; returns the exit code."""
+def run(clock: Path, minutes: float, command: Sequence[str], kept: Sequence[float] = ()) -> int:
+    """Run a command until it ends or its CPU minutes are used up; returns the exit code.
+
+    If there are minutes in ``kept``, models that ``pick`` does not find at them are deleted.
+    """
     before = max([used for _, used in points(clock)], default=0.0)
     if before >= minutes:
         return 0
     for one in (signal.SIGTERM, signal.SIGHUP):  # end the command too
         signal.signal(one, lambda number, _: sys.exit(128 + number))
     process = subprocess.Popen(command, start_new_session=True)
-    ended = False
+    ended, pruned = False, time.monotonic()
     try:
         with open(clock, "a", encoding="ascii") as file:
             while process.poll() is None:
@@ -61,38 +67,57 @@ def run(clock: Path, minutes: float, command: Sequence[str]) -> int:
                 if used >= minutes and not ended:
                     process.send_signal(signal.SIGTERM)  # both programs save and end
                     ended = True
+                if kept and time.monotonic() > pruned + 60:
+                    prune(clock, kept)
+                    pruned = time.monotonic()
                 time.sleep(0.5)
     finally:
         if process.poll() is None:
             process.terminate()
             process.wait()
+    if kept:
+        prune(clock, kept)
     return 0 if ended else process.returncode
 
 
-def pick(clock: Path, minutes: float, models: Sequence[Path]) -> tuple[Path, float] | None:
-    """The newest model saved within the minutes, and the CPU minutes until it was saved."""
+def saved(clock: Path) -> list[tuple[float, Path]]:
+    """The CPU minutes until each model beside the clock was saved, and the model; in order."""
     measured = points(clock)
-    saved = []
-    for model in models:
+    models = []
+    for model in clock.parent.glob("*.[iu]*[0-9].npz"):
         when = model.stat().st_mtime
-        used = min((used for now, used in measured if now >= when), default=None)
-        if used is not None and used <= minutes:
-            saved.append((used, model))
-    return max(saved)[::-1] if saved else None
+        models += [(used, model) for now, used in measured if now >= when][:1]
+    return sorted(models)
+
+
+def pick(models: Sequence[tuple[float, Path]], minutes: float) -> tuple[float, Path] | None:
+    """The newest of the saved models within the minutes."""
+    return max((one for one in models if one[0] <= minutes), default=None)
+
+
+def prune(clock: Path, kept: Sequence[float]) -> None:
+    """Delete the models that are not found at any of the minutes, and their other files."""
+    models = saved(clock)
+    found = [pick(models, minutes) for minutes in (*kept, float("inf"))]
+    for one in models:
+        if one not in found:
+            for file in clock.parent.glob(f"{one[1].name}*"):
+                file.unlink()
 
 
 def main(arguments: Sequence[str]) -> int:
     """The command line; returns the exit code."""
-    if len(arguments) < 4 or arguments[0] not in ("run", "pick"):
-        print(__doc__, file=sys.stderr)
-        return 2
-    clock, minutes = Path(arguments[1]), float(arguments[2])
-    if arguments[0] == "run":
-        return run(clock, minutes, arguments[3:])
-    found = pick(clock, minutes, [Path(model) for model in arguments[3:]])
-    if found:
-        print(f"{found[0]}\t{found[1]:.2f}")
-    return 0
+    match arguments:
+        case ["run", clock, minutes, "--points", kept, _, *_]:
+            return run(Path(clock), float(minutes), arguments[5:], [float(p) for p in kept.split()])
+        case ["run", clock, minutes, _, *_]:
+            return run(Path(clock), float(minutes), arguments[3:])
+        case ["pick", clock, minutes]:
+            if found := pick(saved(Path(clock)), float(minutes)):
+                print(f"{found[1]}\t{found[0]:.2f}")
+            return 0
+    print(__doc__, file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

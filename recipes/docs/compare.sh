@@ -7,9 +7,9 @@
 #
 # TEXT is a folder of split.py. Every system trains in turn on THREADS threads, on the same
 # text, sub-words and batches of WORDS, and at another learning rate than its own if that follows
-# @; it does not validate. The models that it had after POINTS CPU minutes translate the same 500
-# validation lines. Scores go to OUT/compare.tsv and the curve to OUT/compare.svg. With a larger
-# BUDGET, the same command continues. Needs pymarian and pip install '.[plot]'.
+# @; it does not validate. The models that it had after POINTS CPU minutes are kept, and translate
+# the same 500 validation lines. Scores go to OUT/compare.tsv and the curve to OUT/compare.svg. With
+# a larger BUDGET, the same command continues. Needs pymarian and pip install '.[plot]'.
 set -euo pipefail
 
 : "${TEXT:?the folder that split.py made}"
@@ -44,7 +44,8 @@ batches=(--mini-batch-words "$words" --maxi-batch 100 --max-length 100 --save-fr
 
 # Train a system by its name, within the CPU minutes: train SYSTEM FOLDER
 train() {
-  local run=(python "$here/budget.py" run "$2/clock.tsv" "$minutes") marian=() rate=() other=${1#*@}
+  local run=(python "$here/budget.py" run "$2/clock.tsv" "$minutes" --points "$points $minutes")
+  local marian=() rate=() other=${1#*@}
   [ "$other" = "$1" ] || rate=(--learn-rate "$other")
   marian=("${run[@]}" pymarian train -m "$2/model.npz" -t "$prep/train.src" "$prep/train.trg"
     -v "$vocabulary" "$vocabulary" "${batches[@]}" --tied-embeddings-all --dim-emb "$embedding"
@@ -107,10 +108,7 @@ for system in $systems; do
   printf '' > "$folder/points.part"
   for point in $points $minutes; do
     [ "$point" -le "$minutes" ] || continue
-    models=()
-    while read -r model; do models+=("$model"); done < <(compgen -G "$folder/model*.[iu]*[0-9].npz")
-    [ "${#models[@]}" -gt 0 ] || continue
-    found=$(python "$here/budget.py" pick "$folder/clock.tsv" "$point" "${models[@]}")
+    found=$(python "$here/budget.py" pick "$folder/clock.tsv" "$point")
     [ -n "$found" ] || continue
     IFS=$'\t' read -r model used <<< "$found"
     output=$folder/valid.$point

@@ -137,18 +137,36 @@ def test_a_command_ends_when_its_minutes_are_used(tmp_path):
 
 def test_the_model_of_a_point_in_time(tmp_path):
     (tmp_path / "clock.tsv").write_text("100.0\t1.0\n200.0\t2.0\n300.0\t3.0\n")
-    for name, seconds in (("a.npz", 90), ("b.npz", 150), ("c.npz", 250), ("d.npz", 400)):
+    models = ("model.npz.u9.npz", "model.iter15.npz", "model.iter25.npz", "model.iter40.npz")
+    for name, seconds in zip(models, (90, 150, 250, 400), strict=True):
         (tmp_path / name).touch()
         subprocess.run(["touch", "-d", f"@{seconds}", tmp_path / name], check=True)
-    models = sorted(tmp_path.glob("*.npz"))
     for minutes, expected in (
         (0.5, ""),
-        (1, "a.npz\t1.00"),
-        (2.5, "b.npz\t2.00"),
-        (9, "c.npz\t3.00"),
+        (1, f"{models[0]}\t1.00"),
+        (2.5, f"{models[1]}\t2.00"),
+        (9, f"{models[2]}\t3.00"),
     ):
-        done = script("budget.py", "pick", tmp_path / "clock.tsv", minutes, *models)
+        done = script("budget.py", "pick", tmp_path / "clock.tsv", minutes)
         assert done.stdout.strip() == (expected and f"{tmp_path}/{expected}")
+
+
+def test_only_the_models_of_points_are_kept(tmp_path):
+    """A model is saved at 0.2, 0.4 ... 1.8 CPU seconds; that of 0.72 CPU seconds is wanted."""
+    save = """if 1:
+        import os, time
+        for number in range(1, 10):
+            while os.times().user < number / 5: pass
+            for name in (f"model.iter{number}.npz", f"model.iter{number}.npz.yml", "model.npz"):
+                open(os.path.join(os.sys.argv[1], name), "w").close()
+        time.sleep(1)"""
+    clock, points = tmp_path / "clock.tsv", "0 0.012"
+    command = sys.executable, "-c", save, tmp_path
+    assert script("budget.py", "run", clock, 9, "--points", points, *command).returncode == 0
+    picked = script("budget.py", "pick", clock, 0.012).stdout.partition("\t")[0]
+    left = {path.name for path in tmp_path.iterdir()} - {"clock.tsv", "model.npz"}
+    names = {Path(picked).name, "model.iter9.npz"}
+    assert picked and left == names | {f"{name}.yml" for name in names}
 
 
 # Of each program of run.sh: it records its call, and makes the files that the script needs.
