@@ -69,7 +69,9 @@ class Attention(NamedTuple):
             return weights, self._context(tf.squeeze(c, 1))
         where = Place(*self.place.value)
         if self.tiled:
-            energy = energies_in_tiles(self.projected, query, self.v, where.sentence, mask)
+            energy = energies_in_tiles(
+                self.projected, query, self.v, where.sentence, mask, packed=self.packed
+            )
         else:
             projected = tf.gather(self.projected, where.sentence)
             energy = energies(projected, query, self.v, packed=self.packed)
@@ -101,7 +103,7 @@ class AttentionLayer:
         path = "decoder/attention"
         s, weights = layers.structure, layers.weights
         self.structure, self.dtype = s, layers.dtype
-        self.packed, self.tiled = layers.packed, layers.in_tiles
+        self.packed, self.tiled = layers.packed, layers.tiled
         summed = any(map(s.adds_input, s.encoder_levels()))
         bounded = layers.bounded_states and not summed  # annotations, and their mean
         arrays = (cell_arrays, ("decoder/readout/ctx/W",))
@@ -177,31 +179,38 @@ def energies(
 
 
 def energies_in_tiles(
-    projected: tf.Tensor, query: tf.Tensor, v: tf.Tensor, sentence: tf.Tensor, mask: tf.Tensor
+    projected: tf.Tensor,
+    query: tf.Tensor,
+    v: tf.Tensor,
+    sentence: tf.Tensor,
+    mask: tf.Tensor,
+    *,
+    packed: bool = True,
 ) -> tf.Tensor:
     """The energies (R,S) of a search for queries (R,A) of sentences (R,), a few rows at a time.
 
-    mask: (B,S); projected: (B,S,A). The hidden layer of a few rows (a tile) fits into the
-    processor's cache, which halves the time. A tile ends with its longest sentence; energies after
-    that are -inf.
+    mask: (B,S); projected: (B,S,A); v, packed: see `energies`. The hidden layer of a few rows (a
+    tile) fits into the processor's cache, which halves the time. A tile ends with its longest
+    sentence; energies after that are -inf. All tiles have the same number of rows; the last one may
+    repeat its last row.
     """
     words, width = tf.shape(projected)[1], projected.shape[-1]
     count, flat = tf.shape(query)[0], tf.reshape(projected, [-1, width])
-    height = tf.maximum(1, TILE // (words * width))
+    number = (count * words * width + TILE - 1) // TILE
+    height = (count + number - 1) // number
     lengths = tf.gather(tf.cast(tf.reduce_sum(mask, axis=1), tf.int32), sentence)
 
     def tile(i: tf.Tensor, tiles: tf.TensorArray) -> tuple[tf.Tensor, tf.TensorArray]:
-        own = slice(i * height, tf.minimum(count, (i + 1) * height))
-        longest = tf.reduce_max(lengths[own])
-        places = sentence[own][:, None] * words + tf.range(longest)
-        energy = energies(tf.gather(flat, places), query[own], v)
+        own = tf.minimum(i * height + tf.range(height), count - 1)
+        longest = tf.reduce_max(tf.gather(lengths, own))
+        places = tf.gather(sentence, own)[:, None] * words + tf.range(longest)
+        energy = energies(tf.gather(flat, places), tf.gather(query, own), v, packed=packed)
         rest = [[0, 0], [0, words - longest]]
         return i + 1, tiles.write(i, tf.pad(energy, rest, constant_values=-math.inf))
 
-    number = (count + height - 1) // height
     tiles = tf.TensorArray(v.dtype, number, infer_shape=False, element_shape=[None, None])
     _, tiles = tf.while_loop(lambda i, _: i < number, tile, (0, tiles), parallel_iterations=1)
-    return tiles.concat()
+    return tf.reshape(tiles.stack(), [-1, words])[:count]
 
 
 def masked_softmax(energy: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:

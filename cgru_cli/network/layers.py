@@ -70,7 +70,8 @@ class Layers:
     """The arrays of one model, by path.
 
     dtype: the type of the products; int8 (see `quantization`) applies only to products with the
-    model's matrices. masks: dropout in training, see `dropout.py`. packed: see `Network`.
+    model's matrices. masks: dropout in training, see `dropout.py`. packed, tiled: see
+    `Network`.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class Layers:
         dtype: tf.DType,
         masks: Mapping[str, tf.Tensor],
         packed: bool = False,
+        tiled: bool | None = None,
     ):
         self.structure, self.masks, self.packed = structure, masks, packed
         self.quantized = dtype == tf.int8
@@ -90,7 +92,9 @@ class Layers:
         units = {structure.encoder_unit, structure.decoder_unit}
         self.bounded_states = units.isdisjoint((Unit.RELU, *WITHOUT_STATE_PRODUCT))
         # no tiles for compiled code, which fuses operations, or GPUs, which need large operations
-        self.in_tiles = packed and not tf.config.get_visible_devices("GPU")
+        if tiled is None:
+            tiled = packed and not tf.config.get_visible_devices("GPU")
+        self.tiled = tiled
         self.weights = FoldedWeights(structure, arrays)
 
     def product(

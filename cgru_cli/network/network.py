@@ -79,7 +79,8 @@ class Network:
     of the products, int8 for 8-bit products; states, alignments and softmax remain float32.
     masks: dropout in training, by the names of `dropout.py`, (B,N) for a batch of B sentences.
     packed: skip padding and repeated words at run time; code compiled by XLA has fixed shapes and
-    computes all positions.
+    computes all positions. tiled: whether a search computes its attention in tiles that fit into
+    the processor's cache; by default if packed, and not on a GPU.
     """
 
     def __init__(
@@ -90,9 +91,10 @@ class Network:
         masks: Mapping[str, tf.Tensor] | None = None,
         *,
         packed: bool = False,
+        tiled: bool | None = None,
     ):
         self.structure, self.masks, self.packed = structure, masks or {}, packed
-        layers = Layers(structure, arrays, tf.as_dtype(dtype), self.masks, packed)
+        layers = Layers(structure, arrays, tf.as_dtype(dtype), self.masks, packed, tiled)
         self.quantized = layers.quantized
         self.once = packed and not self.masks  # each sentence has its own masks
         self.encoder = SourceEncoder(layers, self.once)

@@ -26,6 +26,7 @@ from ..parameters.structure import Condition, Structure
 from ..system.versions import installed
 from .inference import forward_only
 from .network import Network, SearchState
+from .top_k import top_k
 
 OPSET = 18
 LARGEST = 1_900_000_000  # bytes of arrays; a Protocol Buffers message has at most 2 GiB
@@ -69,7 +70,7 @@ def _branches(
 
     def network(given: Sequence[tf.Tensor]) -> Network:
         matrices = (tf.cast(matrix, tf.float32) for matrix in given)
-        return Network(structure, dict(zip(arrays, matrices, strict=True)))
+        return Network(structure, dict(zip(arrays, matrices, strict=True)), tiled=True)
 
     def begin(source: tf.Tensor, mask: tf.Tensor, *given: tf.Tensor) -> dict[str, tf.Tensor]:
         model = network(given)
@@ -130,8 +131,17 @@ def _branches(
             every = logits - tf.cast(scores, tf.float32) * total
         else:
             every = tf.nn.log_softmax(logits)
-        never = tf.fill([tf.shape(banned)[0]], tf.constant(-math.inf, every.dtype))
-        log_probs, best = tf.math.top_k(tf.tensor_scatter_nd_update(every, banned, never), count)
+
+        def best_allowed() -> tuple[tf.Tensor, tf.Tensor]:
+            never = tf.fill([tf.shape(banned)[0]], tf.constant(-math.inf, every.dtype))
+            allowed = tf.tensor_scatter_nd_update(every, banned, never)
+            return top_k(allowed, count, structure.target_vocabulary)
+
+        log_probs, best = tf.cond(
+            tf.shape(banned)[0] > 0,
+            best_allowed,
+            lambda: top_k(every, count, structure.target_vocabulary),
+        )
         more = tf.gather(every, asked, batch_dims=1)
         results = {
             "best": tf.concat([best, asked], axis=1),

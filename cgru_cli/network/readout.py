@@ -1,6 +1,5 @@
 """The readout and the output layer: from a decoder's step to the logits of the next word."""
 
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -29,9 +28,11 @@ class OutputColumns(NamedTuple):
 
     def only(self, logits: tf.Tensor) -> tf.Tensor:
         """Logits (R,N), -inf for words outside a row's set."""
+        # 0 or -inf is added, because `where` takes as long as the product in ONNX Runtime
+        outside = tf.math.log(tf.cast(self.members, logits.dtype))
         return tf.cond(
             tf.shape(self.members)[0] > 1,
-            lambda: tf.where(tf.gather(self.members, self.sets), logits, -math.inf),
+            lambda: logits + tf.gather(outside, self.sets),
             lambda: logits,
         )
 

@@ -16,8 +16,8 @@ import tensorflow as tf
 from ..network.inference import compiled
 from ..network.network import Network, SearchState
 from ..network.readout import OutputColumns
+from ..network.top_k import top_k
 from .lattice import Chosen, Encoded, Sources, Stepped, Stepper, Wanted
-from .top_k import top_k
 
 if TYPE_CHECKING:
     from ..network.keras_model import RecurrentModel

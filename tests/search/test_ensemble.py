@@ -7,9 +7,9 @@ from cases import random_arrays, tiny
 from models import pad_source
 
 from cgru_cli.network.network import Network
+from cgru_cli.network.top_k import top_k
 from cgru_cli.search import lattice
 from cgru_cli.search.ensemble import Ensemble
-from cgru_cli.search.top_k import top_k
 
 
 @pytest.mark.parametrize("vocabulary", [5, 1000, 8192, 8256, 9001, 30000])
