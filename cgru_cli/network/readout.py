@@ -29,7 +29,7 @@ class OutputColumns(NamedTuple):
     def only(self, logits: tf.Tensor) -> tf.Tensor:
         """Logits (R,N), -inf for words outside a row's set."""
         # 0 or -inf is added, because `where` takes as long as the product in ONNX Runtime
-        outside = tf.math.log(tf.cast(self.members, logits.dtype))
+        outside = 1 - tf.math.reciprocal(tf.cast(self.members, logits.dtype))
         return tf.cond(
             tf.shape(self.members)[0] > 1,
             lambda: logits + tf.gather(outside, self.sets),
