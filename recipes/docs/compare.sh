@@ -25,9 +25,9 @@ case $size in
   *) echo "SIZE=$size: small or base is expected" >&2; exit 2 ;;
 esac
 case $budget in
-  *[0-9]m) minutes=${budget%m} ;;
-  *[0-9]h) minutes=$((${budget%h} * 60)) ;;
-  *) echo "BUDGET=$budget: minutes or hours are expected, as 30m or 2h" >&2; exit 2 ;;
+  [mh] | *[!0-9]*[mh] | *[!mh]) echo "BUDGET=$budget: whole minutes or hours, as 30m or 2h" >&2; exit 2 ;;
+  *m) minutes=${budget%m} ;;
+  *h) minutes=$((${budget%h} * 60)) ;;
 esac
 python -c "import matplotlib" || { echo "pip install '.[plot]'" >&2; exit 1; }
 for tool in cgru python pymarian sacrebleu; do
