@@ -1,33 +1,13 @@
-"""The lattice of a search, and the fast choice of the best words."""
+"""The lattice of a search."""
 
 import numpy as np
-import pytest
 import tensorflow as tf
 from cases import random_arrays, tiny
 from models import pad_source
 
 from cgru_cli.network.network import Network
-from cgru_cli.network.top_k import top_k
 from cgru_cli.search import lattice
 from cgru_cli.search.ensemble import Ensemble
-
-
-@pytest.mark.parametrize("vocabulary", [5, 1000, 8192, 8256, 9001, 30000])
-@pytest.mark.parametrize("count", [1, 5, 12, 100])
-def test_best_is_top_k(vocabulary, count):
-    generator = np.random.default_rng(vocabulary + count)
-    x = generator.normal(size=(7, vocabulary)).astype(np.float32)
-    x[2] = -1  # all equal
-    x[3] = np.round(x[3] * 2)  # many ties
-    x[4, : vocabulary // 2] = -np.inf
-    x[5] = -80 - np.abs(x[5])
-    expected = tf.math.top_k(x, min(count, vocabulary))
-    unknown = [tf.TensorSpec([None, None]), tf.TensorSpec([], tf.int32)]  # sizes
-    of_any_size = tf.function(top_k, input_signature=unknown)
-    for function in (top_k, tf.function(top_k), of_any_size):
-        values, words = function(tf.constant(x), tf.constant(min(count, vocabulary)))
-        np.testing.assert_array_equal(values, expected.values)
-        np.testing.assert_array_equal(words, expected.indices)
 
 
 def lattice_of(*networks, weights=None):
