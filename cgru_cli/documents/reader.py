@@ -1,8 +1,10 @@
 """Choose the format of a document by its suffix."""
 
+from __future__ import annotations
+
 from pathlib import PurePath
 
-from ..errors import CgruError, at, parsing
+from ..errors import CgruError, UsageError, at, parsing
 from .document import Document, PlainText
 from .gettext import Catalogue
 from .html_page import Html
@@ -24,6 +26,13 @@ _FORMATS: dict[str, type] = {
     ".xliff": Xliff,
     ".docx": Word,
 }
+
+
+def check_same_format(source: str, target: str) -> None:
+    """Raise UsageError if the name of the translation is that of another known format."""
+    before, after = (_FORMATS.get(PurePath(name).suffix.lower()) for name in (source, target))
+    if before and after and before is not after:
+        raise UsageError(f"--document: {target} must have the format of {source}")
 
 
 def document_of(name: str, content: bytes) -> Document:

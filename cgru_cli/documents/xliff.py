@@ -87,12 +87,19 @@ def _inner(element: Any) -> str:
     return text[text.index(">") + 1 : text.rindex("</")] if "</" in text else ""
 
 
+def _has_content(target: Any) -> bool:
+    """Whether a target has text, or an element other than empty segments."""
+    if target.xpath("normalize-space()"):
+        return True
+    return any(etree().QName(one).localname != "mrk" for one in target.iterdescendants("{*}*"))
+
+
 def _is_open(unit: Any) -> bool:
     """Whether a unit still needs a translation."""
     stated = (one.get("translate") for one in (unit, *unit.iterancestors()))
     if next(filter(None, stated), "yes") == "no":
         return False
     target = unit.find("{*}target")
-    done = target is not None and (target.text or len(target))
+    done = target is not None and _has_content(target)
     state = (target.get("state") if target is not None else None) or unit.get("state")
     return not done or state in _NEW

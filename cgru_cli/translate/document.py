@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from ..documents.reader import document_of
+from ..documents.reader import check_same_format, document_of
 from ..errors import UsageError
 from ..options.translate import TranslateOptions
 from ..system.atomic_files import atomic_write
@@ -21,6 +21,7 @@ def translate_document(options: TranslateOptions) -> None:
         raise UsageError("--document: two files are expected, to read and to write")
     source, target = options.document
     check_distinct([source, *options.model, *options.vocabularies], target)
+    check_same_format(source, target)
     document = document_of(source, read_bytes(source, "document", LARGEST))
     installed("sentencex", "documents")  # otherwise the error would name --split-sentences
     sentences = options.split_sentences or "auto"

@@ -41,8 +41,8 @@ def check_options(
         raise UsageError("--mbr with constraints needs --mbr-n-best: samples cannot satisfy them")
     if sampling and set(options.copy) - {"none"}:
         raise UsageError(
-            "--copy: sampling cannot force the spans into translations; leave out "
-            "--output-sampling, or add --mbr-n-best"
+            "--copy: sampling cannot force the spans into translations; add --mbr-n-best "
+            "to --mbr, or leave out --output-sampling"
         )
     check_attention(models, any(getattr(options, name) for name in _ATTENTION))
     if options.max_length_factor and not any(loaded.reads_words for loaded in models):

@@ -19,6 +19,7 @@ _MARK = re.compile(
 )
 _OR = re.compile(r"(?<!\\)\|\|")  # between alternatives; a backslash before | keeps it
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
+_BROKEN_MARK = re.compile(r"<\w+(?:\s[^<>]*)?\s(?:translation|avoid)=[^<>]*>?")
 LARGEST = 1 << 26  # bytes of a file of phrases
 
 
@@ -50,7 +51,7 @@ def split_line(line: str, number: int, form: str | None, force_decode: bool) -> 
     tabs: more fields with required phrases and, after an empty field, avoided phrases. inline:
     markup in the source, `<n translation="PHRASE">words</n>` as in Moses and `<n avoid="PHRASE"/>`.
     In both, `||` separates alternatives, as in Moses, and `\\|` is a `|` in a phrase.
-    Raises CgruError, naming the line, for an invalid mark.
+    Raises CgruError, naming the line, for an invalid mark, and for one without its end.
     """
     source, *fields = line.split("\t") if form == "tabs" else line.split("\t", int(force_decode))
     beginning = fields.pop(0) if force_decode and fields else ""
@@ -86,7 +87,13 @@ def _unmarked(source: str, number: int) -> Fields:
                 )
         return mark["text"] or ""
 
-    return Fields(_MARK.sub(words, source), "", required, avoided)
+    text = _MARK.sub(words, source)
+    if broken := _BROKEN_MARK.search(text):
+        raise CgruError(
+            f"line {number + 1}: {broken[0]} is not complete: a mark has double quotes and ends in "
+            "/> or </NAME>, and has no marks inside"
+        )
+    return Fields(text, "", required, avoided)
 
 
 class Phrases:

@@ -181,6 +181,9 @@ def _reading(options: TranslateOptions, models: Sequence[LoadedModel]) -> Readin
     }
     preprocessing = None if options.no_preprocess else preprocessing_of(models, asked)
     if options.bpe is not None:
+        for loaded in models:
+            if loaded.target.processor is not None:
+                raise UsageError(f"--bpe: SentencePiece splits the words of {loaded.model.path}")
         preprocessing = Preprocessing.of_codes(options.bpe, undone=options.join_bpe)
     reads = reads_as(options.compat)
     split = characters if options.char_level else lambda line: tokens(reads(line))
@@ -195,6 +198,8 @@ def _copying(
     Raises UsageError for models that do not translate plain text.
     """
     patterns = [name for name in options.copy if name != "none"]
+    if patterns and "none" in options.copy:
+        raise UsageError("--copy: none stands alone")
     if not options.copy and reading.preprocessing:
         patterns = [*reading.preprocessing.settings.copy]
     sources = [loaded.sources for loaded in models if loaded.reads_words]
@@ -252,11 +257,12 @@ def _limit(
     longest = options.translation_maxlen
     if not models[0].writes_text:
         return label_limit
-    if longest is not None:
-        return lambda _length: longest
     if options.max_length_factor:  # Nematus writes 0 for its own limit
         by_factor = nematus_limit if options.compat == Program.NEMATUS else marian_limit
-        return functools.partial(by_factor, factor=options.max_length_factor)
+        limit = functools.partial(by_factor, factor=options.max_length_factor)
+        return limit if longest is None else lambda length: min(limit(length), longest)
+    if longest is not None:
+        return lambda _length: longest
     if any(loaded.reads_words for loaded in models):
         return program.limit
     return lambda _length: TEXT_LIMIT

@@ -197,9 +197,11 @@ class RequestReader:
         once, absent = self._placeholders[:copied], self._placeholders[copied:]
         copies: list[list[tuple[int, ...]]] = [[(word,)] for word in once]
         for span in others:
-            # within a word, such as in brackets, also with the word's beginning
+            # within a word, such as in brackets, also with the word's beginning, and the whole word
             begin = fields.source.rfind(" ", 0, span.start) + 1
-            texts = [(span.text, begin < span.start), (fields.source[begin : span.end], False)]
+            rest = fields.source[span.end :].partition(" ")[0]
+            begun = fields.source[begin : span.end]
+            texts = [(span.text, begin < span.start), (begun, False), (begun + rest, False)]
             ids = [self._phrases.ids(text, number, within=within) for text, within in texts]
             if kept := [one for one in dict.fromkeys(ids) if one]:
                 copies.append(kept)

@@ -195,6 +195,23 @@ def test_the_target_follows_the_segmented_source():
     assert [one.tag for one in children] == ["source", "seg-source", "target", "note"]
 
 
+@pytest.mark.parametrize(
+    ("target", "is_open"),
+    [
+        ("<target/>", True),
+        ('<target> <mrk mtype="seg" mid="1"></mrk></target>', True),
+        ("<target><!-- later --></target>", True),
+        ('<target><mrk mtype="seg" mid="1">B</mrk></target>', False),
+        ('<target><mrk mtype="seg" mid="1"><x id="1"/></mrk></target>', False),
+    ],
+)
+def test_targets_without_text_are_open(target, is_open):
+    unit = f"<trans-unit><source>A</source>{target}</trans-unit>"
+    xliff = f'<xliff version="1.2"><file><body>{unit}</body></file></xliff>'
+    segments, _ = translated("a.xlf", xliff)
+    assert segments == ["A"] * is_open
+
+
 def test_namespaces_of_xliff_may_have_special_characters():
     space = 'xmlns:x="http://x.org/?a&amp;b"'
     unit = '<trans-unit><source>A <x:g id="1"/> B</source></trans-unit>'

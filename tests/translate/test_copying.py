@@ -2,16 +2,23 @@
 
 import dataclasses
 import json
+from collections import namedtuple
 from pathlib import Path
 
+import numpy as np
 import pytest
+import sentencepiece
 from commands import write_model
 
 from cgru_cli import PairScorer, Translator
 from cgru_cli.errors import UsageError
+from cgru_cli.formats.loaded_model import load_model
+from cgru_cli.options.translate import TranslateOptions
 from cgru_cli.parameters.structure import Type
 from cgru_cli.text.copying import PLACEHOLDERS
 from cgru_cli.text.pipeline import PipelineSettings
+from cgru_cli.translate.plan import SearchPlan
+from cgru_cli.translate.requests import RequestReader
 
 pytestmark = pytest.mark.usefixtures("traced_once")
 SOURCE = ["eos", "UNK", "a", "b", "7", *PLACEHOLDERS[:3]]
@@ -86,6 +93,36 @@ def test_avoided_phrases_may_have_spans(translator, tmp_path):
 def test_nothing_is_copied_without_patterns(translator):
     for one in translator.translate("a 12 b", copy=["none"], n_best=4):
         assert "12" not in one.text and not {*PLACEHOLDERS} & {*one.tokens}
+
+
+def test_none_stands_alone(translator):
+    with pytest.raises(UsageError, match="copy: none stands alone"):
+        translator.translate("a 12 b", copy=["number", "none"])
+
+
+def test_a_translation_with_the_whole_word_is_accepted(tmp_path):
+    """Of a model without placeholders: the piece ▁7. is neither ▁7 nor 7."""
+    text = tmp_path / "text"
+    text.write_text("7. a (7) b 7.\n" * 50 + "7 a\n" * 9)
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(text),
+        model_prefix=str(tmp_path / "v"),
+        vocab_size=30,
+        hard_vocab_limit=False,
+        split_by_unicode_script=False,
+        minloglevel=9,
+        **{"eos_id": 0, "unk_id": 1, "bos_id": -1},
+    )
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "v.model"))
+    assert processor.encode("a 7.", out_type=str) == ["▁a", "▁7."]
+    words = [str(number) for number in range(processor.vocab_size())]
+    path = write_model(tmp_path, source=words, target=words)
+    loaded = load_model(path, [str(tmp_path / "v.model")] * 2)
+    plan = SearchPlan(TranslateOptions(model=(path,), copy=("number",)), [loaded])
+    request = RequestReader(plan, loaded, loaded).read("a 7. b", 0)
+    for word in ("▁7.", "▁a"):
+        found = [namedtuple("Found", "words")(np.array([processor.piece_to_id(word)]))]
+        assert request.accepted(found) == (found if word == "▁7." else None)
 
 
 @pytest.fixture

@@ -88,6 +88,7 @@ def test_the_extra_of_documents_is_named(model, tmp_path, monkeypatch):
         (["in.pdf", "out.pdf"], 1, "supported document formats are .txt"),
         (["bad.po", "old.po"], 1, "not a valid .po file"),
         (["none.md", "out.md"], 1, "not found"),
+        (["in.txt", "out.docx"], 2, "out.docx must have the format of "),
         (["in.html", "out.html", "--n-best"], 2, "--document and --n-best exclude each other"),
     ],
 )

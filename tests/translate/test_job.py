@@ -717,7 +717,7 @@ def test_subwords_are_joined(tmp_path, lines):
     assert lines(*base, "--join-bpe", text=text) == joined
 
 
-def test_sentencepiece_reads_and_writes_raw_text(tmp_path, lines):
+def test_sentencepiece_reads_and_writes_raw_text(tmp_path, lines, translate):
     corpus = tmp_path / "corpus"
     corpus.write_text("the cat sat on the mat\nthe dog ran to the cat\n" * 20)
     ids = {"eos_id": 0, "unk_id": 1, "bos_id": -1, "pad_id": -1}
@@ -746,6 +746,8 @@ def test_sentencepiece_reads_and_writes_raw_text(tmp_path, lines):
     ]
     encoded = "\n".join(" ".join(encoder.encode(line, out_type=str)) for line in text.split("\n"))
     assert lines(*base, "--no-spm-encode", text=encoded) == raw
+    code, _, message = translate(*base, "--bpe", corpus, text=text)
+    assert code == 2 and "--bpe: SentencePiece splits the words of" in message
 
 
 # -- raw text --------------------------------------------------------------------------------------

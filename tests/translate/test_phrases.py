@@ -79,6 +79,20 @@ def test_marks_in_the_source(line, expected):
 @given(st.text(st.characters(exclude_characters='<>"\t')))
 def test_a_line_without_marks_stays_as_it_is(line):
     assert split_line(line, 0, "inline", False) == Fields(line, "", [], [])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'a <n translation="A">b',
+        "a <n translation='A'>b</n>",
+        'a <n avoid="A">b',
+        '<n translation="A"><n translation="B">b</n></n>',
+    ],
+)
+def test_a_mark_that_is_not_complete_is_an_error(line):
+    with pytest.raises(CgruError, match=r"line 4: <n (translation|avoid)=.* is not complete"):
+        split_line(line, 3, "inline", False)
     assert split_line(line, 0, None, False) == Fields(line, "", [], [])
 
 

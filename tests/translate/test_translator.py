@@ -112,6 +112,8 @@ def test_plan_holds_the_decisions(path):
     assert decided(path, max_length_factor=1.5).limit(3) == 5
     assert decided(path, max_length_factor=1.5, compat="nematus").limit(3) == 4
     assert decided(path, translation_maxlen=7).limit(10) == 7
+    both = decided(path, translation_maxlen=7, max_length_factor=2.0)
+    assert (both.limit(3), both.limit(10)) == (6, 7)
     assert decided(path, unk_replace=True).settings.with_alignment
     assert decided(path, alignment="0.5").layout.alignment == 0.5
     assert decided(path, output_sampling="topk 3 0.5").settings.sampling == Sampling(0.5, 3)
