@@ -143,8 +143,8 @@ class LineSearch:
             results = request.accepted(found)
             if results is None:
                 again.append((number, request.forced()))
-            else:
-                yield number, request, results
+            else:  # making a hypothesis's text takes time too
+                yield number, request, results[:1] if settings.best_only else results
 
     def _batches(self, lengths: Sequence[int]) -> list[list[int]]:
         """Choose the lines to search together; lengths: words of each line."""
