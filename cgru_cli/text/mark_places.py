@@ -27,16 +27,13 @@ from .markup import GLUE, SPACE, Element, Markup
 _GLUED, _SPACED = re.compile("[ \1]*\0[ \0\1]*"), re.compile(" *\1[ \1]*")
 _GLUED_CODE = re.compile(f"(?<=`){_GLUED.pattern}(?=`)")
 _ESCAPES = re.compile(r"(?<!\\)(?:\\\\)*\\\Z")  # a backslash that would escape the next character
-_TAGS = re.compile(r"&(?=#?\w+;)|<(?=[A-Za-z/!?])")  # would be an entity or a tag in Markdown
-_CODE = r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"
-_TAGS_OR_CODE = re.compile(f"{_CODE}|{_TAGS.pattern}")
+_TAGS = r"&(?=#?\w+;)|<(?=[A-Za-z/!?])"  # would be an entity or a tag in Markdown
 _KEPT = r"(?P<kept>\\[!-/:-@\[-`{-~]"
-_LIKE_MARKS = {  # text that Markdown may read as marks, by whether code is copied
-    copies_code: re.compile(
-        rf"{kept})|{_TAGS.pattern}|[*`\[\]]|~~|!(?=\[|\Z)|(?<![^\W_])_|_(?![^\W_])"
-    )
-    for copies_code, kept in ((False, _KEPT), (True, f"{_KEPT}|{_CODE}"))
-}
+_KEPT_CODE = rf"{_KEPT}|(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"
+_LIKE_TAGS, _LIKE_MARKS = (  # text that Markdown may read as tags or marks, by copies_code
+    {copies: re.compile(rf"{kept})|{like}") for copies, kept in enumerate((_KEPT, _KEPT_CODE))}
+    for like in (_TAGS, rf"{_TAGS}|[*`\[\]]|~~|!(?=\[|\Z)|(?<![^\W_])_|_(?![^\W_])")
+)
 
 
 def place_marks(
@@ -66,7 +63,7 @@ def place_marks(
 
         def tags_escaped(text: str) -> str:
             found.update(match[0] for match in like_marks.finditer(text))
-            return (_TAGS_OR_CODE if markup.copies_code else _TAGS).sub(_reference, text)
+            return _LIKE_TAGS[markup.copies_code].sub(_reference, text)
 
         text = marked(tags_escaped)
         if found - Counter(match[0] for match in like_marks.finditer(markup.plain)):
@@ -75,14 +72,14 @@ def place_marks(
 
 
 def _reference(match: re.Match[str]) -> str:
-    """The character reference of an ampersand or a less-than sign; copied code as it is."""
-    return match[0] if match[0][0] == "`" else html.escape(match[0], quote=False)
+    """The reference of an ampersand or a less-than sign; an escape or copied code as it is."""
+    return match["kept"] or html.escape(match[0], quote=False)
 
 
 def _literal(match: re.Match[str]) -> str:
     """A match of `_LIKE_MARKS` as text."""
     if match["kept"] or match[0] in "&<":
-        return match["kept"] or _reference(match)
+        return _reference(match)
     return re.sub(r"(.)", r"\\\1", match[0])
 
 

@@ -108,6 +108,7 @@ def test_markdown(line, translation, links, expected):
         ("see [it](x)", "das [ ! es", [0, 0, 0, 1], r"das \[ \! [es](x)"),
         ("the **a** b", "A\\ B", [1, 2], r"**A\\** B"),
         ("path\\", "Pfad\\", [0], "Pfad\\"),
+        (r"\<a> \&lt; *b*", r"\<a> \&lt; B", [0, 1, 2], r"\<a> \&lt; *B*"),
     ],
 )  # fmt: skip
 def test_what_markdown_would_misread(line, translation, links, expected):
