@@ -21,6 +21,7 @@ _TAG = (
     r"""(?P<tag><(?P<slash>/?)(?P<name>[A-Za-z][\w:.-]*)(?![\w:.-])(?:[^<>"']|"[^"]*"|'[^']*')*>)"""
 )
 _CODE = r"(?P<code><(?i:code)\b[^<>]*>(?P<inside>[^<]*)</(?i:code)>)"
+_VALUE_AT_END = re.compile(r"=\s*[^\s\"'=]*/>\Z")  # an unquoted value, which may end in a slash
 _POINT = r"(?P<point><!--(?:(?!-->|<!--).)*-->|<\?(?:(?!\?>|<\?).)*\?>)"
 _ADDRESS = r"(?:<(?:[^<>\\]|\\.)*>|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)"
 _TITLE = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\((?:[^()\\]|\\.)*\))"""
@@ -139,8 +140,9 @@ class Markup:
         """The key that opening and closing marks share, and whether this mark opens or closes."""
         if found["tag"]:
             name = f"<{found['name']}".lower()
-            empty = name[1:] in VOID or match[0].endswith("/>")
-            return name, not found["slash"] and not empty, bool(found["slash"])
+            empty = match[0].endswith("/>") and not _VALUE_AT_END.search(match[0])
+            opens = not (found["slash"] or empty or name[1:] in VOID)
+            return name, opens, bool(found["slash"])
         if found.get("bracket") or found.get("link"):
             return "[", bool(found["bracket"]), bool(found["link"])
         if found.get("literal") or (found.get("ticked") and not found["ticked_inside"]):

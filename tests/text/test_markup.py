@@ -55,6 +55,8 @@ def placed(line, translation, links, form="html"):
         ("<br/>", "", [], "<br/>"),
         ("<!-- a > b --> c", "C", [0], "<!-- a > b --> C"),
         ("<b></b>a", "A", [0], "<b></b>A"),
+        ("a <a href=x/?y=z/>b</a> c", "A B C", [0, 1, 2], "A <a href=x/?y=z/>B</a> C"),
+        ("a <x id='=y' z/> <x id=1 /> b", "A B", [0, 1], "A <x id='=y' z/> <x id=1 /> B"),
         ("1 < 2 > 0", "1 < 2 > 0", [0, 1, 2, 3, 4], "1 &lt; 2 &gt; 0"),
     ],
 )  # fmt: skip
