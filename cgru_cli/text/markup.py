@@ -65,7 +65,7 @@ class Element:
     start: int = 0
     end: int = 0
     inner: list["Element"] = field(default_factory=list)
-    verbatim: str | None = None  # code, which replaces the translation of its text
+    verbatim: str | None = None  # replaces the translation: code or white space, with marks
     closed_by: int | None = None  # the number of the closing match
     around: tuple[str, str] = (SPACE, SPACE)  # before and after an element without text
 
@@ -161,7 +161,8 @@ class Markup:
     def _tree(self) -> Element:
         stack, place, closes = [Element("")], 0, {*self._closing.values()}
         for number, match in enumerate(self._matches):
-            self.plain += html.unescape(self._line[place : match.start()])
+            between = self._line[place : match.start()]
+            self.plain += html.unescape(between)
             place, found = match.end(), match.groupdict()
             before, after = (SPACE if c in " \r\n" else GLUE for c in self._neighbours(match))
             self.plain += " " * ((found["name"] or "").lower() in _BLOCKS)
@@ -170,14 +171,18 @@ class Markup:
             copied = self.copies_code and found.get("ticked")
             if number in closes:
                 while stack[-1].closed_by != number:
-                    stack.pop().end = len(self.plain)
-                stack[-1].around = (stack[-1].around[0], after)
-                stack.pop().end = len(self.plain)
+                    self._end(stack.pop())
+                one = stack.pop()
+                one.around = (one.around[0], after)
+                self._end(one)
+                if one.end == one.start and not one.inner:
+                    one.verbatim = f"{one.opening}{between}{one.closing}"
             elif number in self._literal or copied:
                 self.plain += match[0]
             elif inside:
                 self.plain += html.unescape(inside) if found["code"] else inside
-                one.end, one.verbatim = len(self.plain), match[0]
+                one.verbatim = match[0]
+                self._end(one)
                 stack[-1].inner.append(one)
             elif number in self._opened:
                 one.closed_by = self._closing.get(number)
@@ -196,8 +201,15 @@ class Markup:
         self.plain += html.unescape(self._line[place:])
         self.plain = self.plain.translate(_SPACES)
         for one in stack:
-            one.end = len(self.plain)
+            self._end(one)
         return stack[0]
+
+    def _end(self, one: Element) -> None:
+        """End an element here; white space alone is no text, and not for the model to translate."""
+        one.end = len(self.plain)
+        if not self.plain[one.start :].strip():
+            self.plain = self.plain[: one.start].ljust(one.end)
+            one.end = one.start
 
     def _closing_mark(self, opening: re.Match[str], closing: re.Match[str]) -> str:
         """The text of a closing mark; `[dog][]` needs its label when `dog` is translated."""

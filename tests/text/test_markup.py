@@ -57,6 +57,9 @@ def placed(line, translation, links, form="html"):
         ("<b></b>a", "A", [0], "<b></b>A"),
         ("a <a href=x/?y=z/>b</a> c", "A B C", [0, 1, 2], "A <a href=x/?y=z/>B</a> C"),
         ("a <x id='=y' z/> <x id=1 /> b", "A B", [0, 1], "A <x id='=y' z/> <x id=1 /> B"),
+        ("<td>&nbsp;</td><td>10</td>", "10", [0], "<td>&nbsp;</td><td>10</td>"),
+        ("<p></p><p><b> </b></p>a<i> </i>.<code> </code>", "A. B", [0, 0],
+         "<p></p><p><b> </b></p>A. B<i> </i><code> </code>"),
         ("1 < 2 > 0", "1 < 2 > 0", [0, 1, 2, 3, 4], "1 &lt; 2 &gt; 0"),
     ],
 )  # fmt: skip
@@ -91,6 +94,7 @@ def test_html(line, translation, links, expected):
         ("[The house](<my file.md>)", "das Haus", [0, 1], "[das Haus](<my file.md>)"),
         ("- [ ] the task", "die Aufgabe", [0, 1], "- [ ] die Aufgabe"),
         ("[x] the task", "Aufgabe die", [1, 0], "[x] Aufgabe die"),
+        ("a [ ](y) ` ` [](x)[&nbsp;](z)", "A", [0], "A [ ](y) ` ` [](x)[&nbsp;](z)"),
         ("A dog[^1] is.", "ein Hund ist.", [0, 1, 2], "ein Hund[^1] ist."),
         ("[^1]: A dog [^2]", "ein Hund", [0, 1], "[^1]: ein Hund [^2]"),
     ],
