@@ -8,7 +8,7 @@ beginning of its line.
 
 import html
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 
 VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
@@ -20,7 +20,6 @@ _BLOCKS = frozenset(  # separate words
 _TAG = (
     r"""(?P<tag><(?P<slash>/?)(?P<name>[A-Za-z][\w:.-]*)(?![\w:.-])(?:[^<>"']|"[^"]*"|'[^']*')*>)"""
 )
-_CODE = r"(?P<code><(?i:code)\b[^<>]*>(?P<inside>[^<]*)</(?i:code)>)"
 _VALUE_AT_END = re.compile(r"=\s*[^\s\"'=]*/>\Z")  # an unquoted value, which may end in a slash
 _POINT = r"(?P<point><!--(?:(?!-->|<!--).)*-->|<\?(?:(?!\?>|<\?).)*\?>)"
 _ADDRESS = r"(?:<(?:[^<>\\]|\\.)*>|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)"
@@ -28,14 +27,13 @@ _TITLE = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\((?:[^()\\]|\\.)*\))"""
 _TARGET = rf"\({_ADDRESS}(?:[ ]+{_TITLE})?\)"
 _LABEL = r"(?:[^\[\]\\]|\\.)+"
 _PATTERNS = {
-    "html": re.compile("|".join((_CODE, _POINT, _TAG)), re.DOTALL),
+    "html": re.compile(f"{_POINT}|{_TAG}", re.DOTALL),
     "markdown": re.compile(
         "|".join(
             (
                 r"(?P<literal>\\[!-/:-@\[-`{-~])",
                 r"(?P<ticked>(?P<ticks>`+)(?!`)(?P<ticked_inside>.*?)(?<!`)(?P=ticks)(?!`)|`+)",
                 r"(?P<address><(?:[a-z][a-z0-9+.-]*:[^\s<>]*|[\w.!#$%&'*+/=?^`{|}~-]+@[\w.-]+)>)",
-                _CODE,
                 _POINT,
                 _TAG,
                 rf"(?P<footnote>\[\^[^\s\[\]]+\](?!{_TARGET}))",
@@ -159,28 +157,30 @@ class Markup:
         return self._line[start - 1 : start] or " ", self._line[end : end + 1] or " "
 
     def _tree(self) -> Element:
-        stack, place, closes = [Element("")], 0, {*self._closing.values()}
+        stack, place = [Element("")], 0
+        opening = {closing: opening for opening, closing in self._closing.items()}
         for number, match in enumerate(self._matches):
-            between = self._line[place : match.start()]
-            self.plain += html.unescape(between)
+            self.plain += html.unescape(self._line[place : match.start()])
             place, found = match.end(), match.groupdict()
             before, after = (SPACE if c in " \r\n" else GLUE for c in self._neighbours(match))
             self.plain += " " * ((found["name"] or "").lower() in _BLOCKS)
             one = Element(match[0], start=len(self.plain), around=(before, after))
-            inside = found.get("inside") or found.get("ticked_inside")
             copied = self.copies_code and found.get("ticked")
-            if number in closes:
+            if number in opening:
                 while stack[-1].closed_by != number:
                     self._end(stack.pop())
                 one = stack.pop()
                 one.around = (one.around[0], after)
                 self._end(one)
-                if one.end == one.start and not one.inner:
-                    one.verbatim = f"{one.opening}{between}{one.closing}"
+                is_code = (found["name"] or "").lower() == "code"
+                blank = one.end == one.start and not one.is_emphasis
+                if (is_code or blank) and self._is_whole(opening[number], number, opening):
+                    start = self._matches[opening[number]].start()
+                    one.verbatim, one.inner = self._line[start : match.end()], []
             elif number in self._literal or copied:
                 self.plain += match[0]
-            elif inside:
-                self.plain += html.unescape(inside) if found["code"] else inside
+            elif found.get("ticked_inside"):
+                self.plain += found["ticked_inside"]
                 one.verbatim = match[0]
                 self._end(one)
                 stack[-1].inner.append(one)
@@ -203,6 +203,15 @@ class Markup:
         for one in stack:
             self._end(one)
         return stack[0]
+
+    def _is_whole(self, first: int, last: int, closing: Container[int]) -> bool:
+        """Whether all tags between two matches are paired; closing: the numbers that close."""
+        return all(
+            number in closing
+            if self._matches[number]["slash"]
+            else number in self._closing or number not in self._opened or number in self._literal
+            for number in range(first + 1, last)
+        )
 
     def _end(self, one: Element) -> None:
         """End an element here; white space alone is no text, and not for the model to translate."""

@@ -60,6 +60,10 @@ def placed(line, translation, links, form="html"):
         ("<td>&nbsp;</td><td>10</td>", "10", [0], "<td>&nbsp;</td><td>10</td>"),
         ("<p></p><p><b> </b></p>a<i> </i>.<code> </code>", "A. B", [0, 0],
          "<p></p><p><b> </b></p>A. B<i> </i><code> </code>"),
+        ("<code>a <b>big <i/></b> &lt;</code> c", "a big C", [0, 1, 3],
+         "<code>a <b>big <i/></b> &lt;</code> C"),
+        ("<code>a <b>b</code> c</b>", "A B C", [0, 1, 2], "<code>A <b>B</b></code> C"),
+        ("<code>a</b> b</code> c", "A B C", [0, 1, 2], "<code>A B</code> C"),
         ("1 < 2 > 0", "1 < 2 > 0", [0, 1, 2, 3, 4], "1 &lt; 2 &gt; 0"),
     ],
 )  # fmt: skip
@@ -95,6 +99,7 @@ def test_html(line, translation, links, expected):
         ("- [ ] the task", "die Aufgabe", [0, 1], "- [ ] die Aufgabe"),
         ("[x] the task", "Aufgabe die", [1, 0], "[x] Aufgabe die"),
         ("a [ ](y) ` ` [](x)[&nbsp;](z)", "A", [0], "A [ ](y) ` ` [](x)[&nbsp;](z)"),
+        ("<code>a *b* c*</code> d", "a b c D", [0, 1, 2, 3], "<code>a *b* c*</code> D"),
         ("A dog[^1] is.", "ein Hund ist.", [0, 1, 2], "ein Hund[^1] ist."),
         ("[^1]: A dog [^2]", "ein Hund", [0, 1], "[^1]: ein Hund [^2]"),
     ],
