@@ -149,7 +149,8 @@ class Markup:
             return "", False, False
         before, after = self._neighbours(match)
         within = "_" in match[0] and before.isalnum() and after.isalnum()
-        return match[0], bool(after.strip()) and not within, bool(before.strip()) and not within
+        opens, closes = _flanks(after, before), _flanks(before, after)
+        return match[0], opens and not within, closes and not within
 
     def _neighbours(self, match: re.Match[str]) -> tuple[str, str]:
         """The characters before and after a match; a space at the ends of the line."""
@@ -224,6 +225,11 @@ class Markup:
         """The text of a closing mark; `[dog][]` needs its label when `dog` is translated."""
         label = _WHOLE_LABEL.fullmatch(self._line, opening.end(), closing.start())
         return f"][{label[0]}]" if label and closing[0] == "][]" else closing[0]
+
+
+def _flanks(inside: str, outside: str) -> bool:
+    """Whether emphasis may begin or end between these two characters (CommonMark, 6.2)."""
+    return not inside.isspace() and (inside.isalnum() or not outside.isalnum())
 
 
 def with_references(line: str, is_defined: Callable[[str], bool]) -> str:
