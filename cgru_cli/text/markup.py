@@ -49,6 +49,7 @@ _WHOLE_LABEL, _SHORTCUT = re.compile(_LABEL, re.DOTALL), re.compile(rf"({_LABEL}
 _BEGINNING = re.compile(  # of a task or a footnote
     r" *(?:(?:(?:[-+*]|\d{1,9}[.)]) +)?\[[ xX]\]|\[\^[^\s\[\]]+\]:)(?:\s|\Z)"
 )
+_REFERENCE = re.compile(r"&#?\w+;")
 DEEPEST = 200  # maximum nesting of marks; deeper marks stand alone or are text
 _SPACES = str.maketrans("\r\n", "  ")
 GLUE, SPACE = "\0", "\1"  # no space, or one space, on this side of a mark
@@ -161,7 +162,7 @@ class Markup:
         stack, place = [Element("")], 0
         opening = {closing: opening for opening, closing in self._closing.items()}
         for number, match in enumerate(self._matches):
-            self.plain += html.unescape(self._line[place : match.start()])
+            self.plain += self._text(place, match.start())
             place, found = match.end(), match.groupdict()
             before, after = (SPACE if c in " \r\n" else GLUE for c in self._neighbours(match))
             self.plain += " " * ((found["name"] or "").lower() in _BLOCKS)
@@ -199,11 +200,16 @@ class Markup:
                     one.around = before, ""  # `house[^1]` before a space or a comma
                 else:
                     self.plain += " "
-        self.plain += html.unescape(self._line[place:])
+        self.plain += self._text(place, len(self._line))
         self.plain = self.plain.translate(_SPACES)
         for one in stack:
             self._end(one)
         return stack[0]
+
+    def _text(self, start: int, end: int) -> str:
+        """A part of the line without marks, with characters instead of references."""
+        text = self._line[start:end]
+        return html.unescape(text) if self.form == "html" else _REFERENCE.sub(_character, text)
 
     def _is_whole(self, first: int, last: int, closing: Container[int]) -> bool:
         """Whether all tags between two matches are paired; closing: the numbers that close."""
@@ -225,6 +231,11 @@ class Markup:
         """The text of a closing mark; `[dog][]` needs its label when `dog` is translated."""
         label = _WHOLE_LABEL.fullmatch(self._line, opening.end(), closing.start())
         return f"][{label[0]}]" if label and closing[0] == "][]" else closing[0]
+
+
+def _character(reference: re.Match[str]) -> str:
+    """The character of a reference; escaped if Markdown would read it as a mark."""
+    return re.sub(r"[*_~`!\[\]\\]", r"\\\g<0>", html.unescape(reference[0]))
 
 
 def _flanks(inside: str, outside: str) -> bool:
