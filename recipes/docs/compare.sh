@@ -25,7 +25,10 @@ case $size in
   *) echo "SIZE=$size: small or base is expected" >&2; exit 2 ;;
 esac
 case $budget in
-  [mh] | *[!0-9]*[mh] | *[!mh]) echo "BUDGET=$budget: whole minutes or hours, as 30m or 2h" >&2; exit 2 ;;
+  [mh] | *[!0-9]*[mh] | *[!mh])
+    echo "BUDGET=$budget: whole minutes or hours are expected, as 30m or 2h" >&2
+    exit 2
+    ;;
   *m) minutes=${budget%m} ;;
   *h) minutes=$((${budget%h} * 60)) ;;
 esac

@@ -135,38 +135,32 @@ def test_a_command_ends_when_its_minutes_are_used(tmp_path):
     assert script("budget.py", "run", clock, 9, "false").returncode == 1
 
 
-def test_the_model_of_a_point_in_time(tmp_path):
+@pytest.fixture
+def models(tmp_path):
+    """Models saved after 1, 2 and 3 CPU minutes, and one after the clock ended."""
     (tmp_path / "clock.tsv").write_text("100.0\t1.0\n200.0\t2.0\n300.0\t3.0\n")
-    models = ("model.npz.u9.npz", "model.iter15.npz", "model.iter25.npz", "model.iter40.npz")
-    for name, seconds in zip(models, (90, 150, 250, 400), strict=True):
+    names = ("model.npz.u9.npz", "model.iter15.npz", "model.iter25.npz", "model.iter40.npz")
+    for name, seconds in zip(names, (90, 150, 250, 400), strict=True):
+        (tmp_path / f"{name}.yml").touch()
         (tmp_path / name).touch()
         subprocess.run(["touch", "-d", f"@{seconds}", tmp_path / name], check=True)
-    for minutes, expected in (
-        (0.5, ""),
-        (1, f"{models[0]}\t1.00"),
-        (2.5, f"{models[1]}\t2.00"),
-        (9, f"{models[2]}\t3.00"),
-    ):
-        done = script("budget.py", "pick", tmp_path / "clock.tsv", minutes)
-        assert done.stdout.strip() == (expected and f"{tmp_path}/{expected}")
+    return [tmp_path / name for name in names]
 
 
-def test_only_the_models_of_points_are_kept(tmp_path):
-    """A model is saved at 0.2, 0.4 ... 1.8 CPU seconds; that of 0.72 CPU seconds is wanted."""
-    save = """if 1:
-        import os, time
-        for number in range(1, 10):
-            while os.times().user < number / 5: pass
-            for name in (f"model.iter{number}.npz", f"model.iter{number}.npz.yml", "model.npz"):
-                open(os.path.join(os.sys.argv[1], name), "w").close()
-        time.sleep(1)"""
-    clock, points = tmp_path / "clock.tsv", "0 0.012"
-    command = sys.executable, "-c", save, tmp_path
-    assert script("budget.py", "run", clock, 9, "--points", points, *command).returncode == 0
-    picked = script("budget.py", "pick", clock, 0.012).stdout.partition("\t")[0]
-    left = {path.name for path in tmp_path.iterdir()} - {"clock.tsv", "model.npz"}
-    names = {Path(picked).name, "model.iter9.npz"}
-    assert picked and left == names | {f"{name}.yml" for name in names}
+@pytest.mark.parametrize(("minutes", "place"), [(0.5, None), (1, 0), (2.5, 1), (9, 2)])
+def test_the_model_of_a_point_in_time(tmp_path, models, minutes, place):
+    done = script("budget.py", "pick", tmp_path / "clock.tsv", minutes)
+    expected = "" if place is None else f"{models[place]}\t{place + 1}.00\n"
+    assert done.stdout == expected
+
+
+def test_only_the_models_of_points_and_the_newest_one_are_kept(tmp_path, models):
+    clock = tmp_path / "clock.tsv"
+    done = script("budget.py", "run", clock, 9, "--points", "0.5 1 2.5", "sleep", "1")
+    assert done.returncode == 0
+    names = [models[place].name for place in (0, 1, 3)]
+    left = {path.name for path in tmp_path.iterdir()} - {clock.name}
+    assert left == {*names, *(f"{name}.yml" for name in names)}
 
 
 # Of each program of run.sh: it records its call, and makes the files that the script needs.
