@@ -4,16 +4,20 @@
 TEXT is the folder that split.py and noise.py made for SIZE=small. The translations of README.md's
 results are in outputs.tar.xz, as NAME.TEST.TARGET; shorter and longer trainings are in folders of
 their own. The tables of run.sh are printed; exit code 1 if README.md lacks one of their rows (CPU
-minutes apart, which cannot be scored).
+minutes apart, which cannot be scored), or if a row of compare.tsv has other scores than the
+translations in compare.tar.xz, SIZE-SYSTEM-SEED/valid.POINT.TARGET.
 """
 
 import argparse
+import csv
 import re
 import subprocess
 import sys
 import tarfile
 import tempfile
 from pathlib import Path
+
+from sacrebleu.metrics import BLEU, CHRF
 
 HERE = Path(__file__).parent
 ANALYSED = "base both tuned ensemble-seeds student-sentence".split()
@@ -48,6 +52,26 @@ def kinds_of_lines(text: Path, out: Path, source: str) -> str:
     return run(sys.executable, HERE / "analysis.py", *files, *systems, *languages)
 
 
+def wrong_rows(text: Path, table: Path) -> list[str]:
+    """The rows of compare.tsv with other scores than their translations have."""
+    wrong = []
+    with (
+        tarfile.open(table.with_suffix(".tar.xz")) as archive,
+        open(table, encoding="utf-8") as file,
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        archive.extractall(folder, filter="data")
+        for row in csv.DictReader(file, delimiter="\t"):
+            run = Path(folder) / f"{row['size']}-{row['system']}-{row['seed']}"
+            (translation,) = run.glob(f"valid.{row['point']}.*")
+            reference = (text / f"valid{translation.suffix}").read_text("utf-8").splitlines()
+            lines = translation.read_text("utf-8").splitlines()
+            found = [f"{m.corpus_score(lines, [reference]).score:.1f}" for m in (BLEU(), CHRF())]
+            if found != [row["bleu"], row["chrf"]]:
+                wrong.append(f"{run.name}, {row['point']} minutes: {' and '.join(found)}")
+    return wrong
+
+
 def without_minutes(row: str) -> str:
     """The row without its second cell, if that is CPU minutes."""
     return MINUTES.sub(r"\1 |", row)
@@ -62,6 +86,7 @@ def main() -> int:
     add("text", type=Path)
     add("--outputs", type=Path, default=HERE / "outputs.tar.xz", help="the translations")
     add("--readme", type=Path, default=HERE / "README.md", help="the page with their scores")
+    add("--table", type=Path, default=HERE / "compare.tsv", help="the comparison with Marian")
     add("-s", "--source", default="en", help="source language")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, tarfile.open(options.outputs) as archive:
@@ -73,9 +98,11 @@ def main() -> int:
     stated = {without_minutes(row) for row in options.readme.read_text("utf-8").splitlines()}
     missing = [row for row in rows if row not in stated]
     print(*rows, sep="\n")
-    for row in missing:
-        print(f"{options.readme.name} does not have: {row}", file=sys.stderr)
-    return bool(missing)
+    problems = [f"{options.readme.name} does not have: {row}" for row in missing]
+    problems += [f"{options.table.name}: {row}" for row in wrong_rows(options.text, options.table)]
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    return bool(problems)
 
 
 if __name__ == "__main__":

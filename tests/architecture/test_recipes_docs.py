@@ -285,14 +285,20 @@ def test_kept_translations_are_scored_again(tmp_path):
         "test.general": ["I see a dog.", "He sees two cats."],
         "train.domain": ["Open the file."],
     }
+    texts["valid"] = texts["test.domain"]
     for name, lines in texts.items():
         for language in ("en", "de"):
             (tmp_path / f"{name}.{language}").write_text("".join(f"{s}\n" for s in lines), "utf-8")
     (tmp_path / "readme.md").write_text("")
+    table = tmp_path / "table.tsv"
+    table.write_text("size\tsystem\tseed\tpoint\tbleu\tchrf\nbase\tx@1\t2\t5\t100.0\t100.0\n")
+    with tarfile.open(tmp_path / "table.tar.xz", "w:xz") as archive:
+        archive.add(tmp_path / "valid.en", "base-x@1-2/valid.5.de")
     with tarfile.open(tmp_path / "outputs.tar.xz", "w:xz") as archive:
         for name in ("test.domain", "test.general"):
             archive.add(tmp_path / f"{name}.en", f"base.{name}.de")
     paths = (tmp_path, "--outputs", tmp_path / "outputs.tar.xz", "--readme", tmp_path / "readme.md")
+    paths = (*paths, "--table", table)
     done = script("check.py", *paths)
     assert done.returncode == 1 and "| base | | 100.0 ± 0.0 | 100.0 ± 0.0 |" in done.stderr
     stated = done.stdout.replace("| base | |", "| base | 12 |", 1)
@@ -300,6 +306,11 @@ def test_kept_translations_are_scored_again(tmp_path):
         (tmp_path / "readme.md").write_text(readme, "utf-8")
         done = script("check.py", *paths)
         assert (done.returncode, len(done.stderr.splitlines())) == (code, code)
+    (tmp_path / "readme.md").write_text(stated, "utf-8")
+    table.write_text(table.read_text().replace("100.0\n", "99.9\n"))
+    done = script("check.py", *paths)
+    assert done.returncode == 1
+    assert done.stderr == "table.tsv: base-x@1-2, 5 minutes: 100.0 and 100.0\n"
 
 
 @pytest.mark.exhaustive
