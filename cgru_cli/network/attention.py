@@ -196,7 +196,8 @@ def energies_in_tiles(
     """
     words, width = tf.shape(projected)[1], projected.shape[-1]
     count, flat = tf.shape(query)[0], tf.reshape(projected, [-1, width])
-    number = (count * words * width + TILE - 1) // TILE
+    height = tf.maximum(1, TILE // (words * width))  # count * words * width may not fit an int32
+    number = (count + height - 1) // height
     height = (count + number - 1) // number
     lengths = tf.gather(tf.cast(tf.reduce_sum(mask, axis=1), tf.int32), sentence)
 

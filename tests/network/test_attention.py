@@ -28,6 +28,16 @@ def test_energies_of_a_search_are_those_of_each_row(tile, skipped, monkeypatch):
     assert np.isneginf(energies).sum() == skipped
 
 
+def test_a_hidden_layer_may_have_more_numbers_than_an_int32():
+    rows, words, width = 1100, 2000, 1024
+    projected, query = np.zeros((1, words, width), np.float32), np.zeros((rows, width), np.float32)
+    mask = np.eye(1, words, dtype=np.float32)  # a word, and padding
+    v, sentence = np.ones((width, 1), np.float32), np.zeros(rows, np.int32)
+    energies = tf.function(attention.energies_in_tiles)(projected, query, v, sentence, mask).numpy()
+    assert energies.shape == (rows, words) and not energies[:, 0].any()
+    assert np.isneginf(energies[:, 1:]).all()
+
+
 def test_weights_are_zero_at_padding():
     energy, mask = np.array([[1.0, 2.0, 9.0], [0.0, 0.0, 0.0]]), np.array([[1, 1, 0], [1, 1, 1]])
     weights = attention.masked_softmax(tf.constant(energy), tf.constant(mask, tf.float64)).numpy()
