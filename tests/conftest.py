@@ -33,6 +33,14 @@ settings.register_profile("cgru", deadline=None, derandomize=True)
 settings.load_profile("cgru")
 
 
+TESTS = Path(__file__).parent
+TIERS = {
+    "exhaustive": "further combinations (make test-all)",
+    "long": "long tests (make test-long)",
+}
+LEFT_OUT: dict[str, int] = {}  # the number of deselected tests by tier
+
+
 class InPart:
     """Imports TensorFlow like the commands, in less than half the time."""
 
@@ -63,6 +71,42 @@ def pytest_configure(config: pytest.Config) -> None:
     if getattr(config.option, "dist", "no") != "no" and not hasattr(config, "workerinput"):
         prepared.share()
         gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """By default, all tests of a file run in one process, which keeps what it traced."""
+    for item in items:
+        if not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(item.path.relative_to(TESTS).as_posix()))
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    """Count the tests of other tiers; a test with both markers belongs to `exhaustive`."""
+    for item in items:
+        tier = next(filter(item.get_closest_marker, TIERS), None)
+        if tier:
+            LEFT_OUT[tier] = LEFT_OUT.get(tier, 0) + 1
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker reports to the main process which tests it left out."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left out"] = LEFT_OUT
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_testnodedown(node: object) -> None:
+    """All workers leave out the same tests."""
+    LEFT_OUT.update(getattr(node, "workeroutput", {}).get("left out", {}))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """The last line says which tests were left out, and how to run them."""
+    told = [f"{count:,} {TIERS[tier]}" for tier, count in LEFT_OUT.items() if count]
+    if told and not hasattr(config, "workeroutput"):
+        print(f"left out: {', '.join(told)}")
 
 
 def pytest_collection_finish() -> None:
