@@ -18,6 +18,8 @@ from cgru_cli.formats.read_model import read
 from cgru_cli.formats.vocabulary_files import read_vocabulary
 from cgru_cli.system.structured_files import LARGEST_YAML, parse_json, parse_yaml
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def model(tmp_path):

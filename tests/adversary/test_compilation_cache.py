@@ -7,6 +7,9 @@ import pytest
 
 from cgru_cli.system import tensorflow_start
 
+pytestmark = pytest.mark.long
+
+
 # A number, a text, 8 bytes, a message of 300 bytes, 4 bytes.
 WHOLE = b"\x08\xac\x02" + b"\x12\x03abc" + b"\x19" + bytes(8) + b"\x22\xac\x02" + bytes(300)
 WHOLE += b"\x2d" + bytes(4)

@@ -12,6 +12,9 @@ from cgru_cli.formats import write_model
 from cgru_cli.formats.model import Model
 from cgru_cli.formats.read_model import read
 
+pytestmark = pytest.mark.long
+
+
 HEADERS = [
     b"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), ",  # TokenError, IndentationError
     b"{'descr': '<f4', 'fortran_order': False, 'shape': (3,}",

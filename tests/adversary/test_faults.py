@@ -31,6 +31,8 @@ from cgru_cli.text.vocabulary import Vocabulary
 from cgru_cli.train.run.folder import RunFolder
 from cgru_cli.train.texts import Texts
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):

@@ -10,6 +10,8 @@ from cgru_cli.errors import CgruError
 from cgru_cli.formats.vocabulary_files import read_vocabulary
 from cgru_cli.text.vocabulary import Vocabulary
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("word", ["\n", "a\nb", "\r\n"])
 def test_a_word_with_a_line_break_is_refused(tmp_path, word):

@@ -12,6 +12,9 @@ from damage import READERS, damaged, good, read_damaged
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.long
+
+
 SECONDS, MEBIBYTES = 5, 400
 
 

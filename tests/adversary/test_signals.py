@@ -9,6 +9,9 @@ import time
 import pytest
 import runs
 
+pytestmark = pytest.mark.long
+
+
 BOTH = pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 CATCHING = """
 try:

@@ -10,6 +10,8 @@ from cgru_cli.corpus import word_alignments
 from cgru_cli.formats.read_model import read
 from cgru_cli.text.subwords import check_codes
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("inserted", [9, 8, 1, 16])
 def test_an_hdf5_heap_in_which_the_library_walks_for_ever(tmp_path, inserted):

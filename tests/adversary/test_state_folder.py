@@ -9,6 +9,8 @@ from cgru_cli.corpus.corpus import encode_corpus
 from cgru_cli.errors import CgruError
 from cgru_cli.train.run.folder import RunFolder
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):

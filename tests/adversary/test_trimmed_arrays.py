@@ -25,6 +25,9 @@ from cgru_cli.parameters.parameter import Dialect
 from cgru_cli.parameters.structure import Activation, Normalization
 from cgru_cli.system.structured_files import parse_yaml
 
+pytestmark = pytest.mark.long
+
+
 FIXTURES = [
     "a-shallow", "b-layernorm", "c-tied-dec", "d-tied-all", "e2-deep-theano", "f-factors",
     "marian-amun", "marian-amun-ln", "marian-nematus-ln", "marian-s2s", "marian-s2s-deep",

@@ -26,6 +26,8 @@ from cgru_cli.text.unknown_words import read_lexicon
 from cgru_cli.text.vocabulary import Vocabulary
 from cgru_cli.train.texts import Texts
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("reader", [read, read_vocabulary])
 def test_a_pipe_without_a_writer(reader, tmp_path):

@@ -17,6 +17,9 @@ from cgru_cli.formats.model import Model, ModelSettings
 from cgru_cli.formats.read_configuration import from_marian, from_nematus
 from cgru_cli.formats.read_model import read
 
+pytestmark = pytest.mark.long
+
+
 LARGE = 10**30
 ODD = [
     float("inf"), float("nan"), -1e308, LARGE, -LARGE, 10**400, -7, 1.5, [], [[]], ["a"], {"a": 1},

@@ -38,6 +38,7 @@ def ran(command, folder, *arguments, text=None):
     return output.removesuffix("\n").split("\n")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not EXAMPLES.exists(), reason="examples/ is not in this copy")
 def test_the_page_runs_and_prints_what_it_shows(tmp_path, monkeypatch):
     (tmp_path / "examples").symlink_to(EXAMPLES)

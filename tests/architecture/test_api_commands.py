@@ -12,6 +12,9 @@ import sacrebleu
 import cgru_cli
 from cgru_cli import CgruError, Translator, UsageError
 
+pytestmark = pytest.mark.long
+
+
 PAIRS = [("the cat", "die Katze"), ("the dog", "der Hund"), ("a house", "ein Haus")]
 
 

@@ -8,6 +8,9 @@ import sys
 import pytest
 from documentation import ROOT
 
+pytestmark = pytest.mark.long
+
+
 SCRIPT = """\
 from collections.abc import Iterator
 from pathlib import Path

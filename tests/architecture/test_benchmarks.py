@@ -11,6 +11,9 @@ import pytest
 
 from cgru_cli.parameters.names import parameters
 
+pytestmark = pytest.mark.long
+
+
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 EMBEDDING, STATE, WORDS = 3, 5, 11
 

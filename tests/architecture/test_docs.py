@@ -100,6 +100,7 @@ def test_links_lead_somewhere(page):
         assert not heading or heading in _headings(target), f"{target}: no heading {heading}"
 
 
+@pytest.mark.long
 def test_the_site_is_built_strictly(tmp_path):
     pytest.importorskip("material")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-d", tmp_path / "site"]

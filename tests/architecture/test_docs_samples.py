@@ -8,6 +8,9 @@ import prepared
 import pytest
 from documentation import ROOT, name_of
 
+pytestmark = pytest.mark.long
+
+
 SPEC = importlib.util.spec_from_file_location("samples", ROOT / "docs/samples.py")
 samples = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(samples)

@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+pytestmark = pytest.mark.long
+
+
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 SIZES = (6, 5, 11)
 FIRST = -0.4547069  # that is drawn below

@@ -21,6 +21,9 @@ from selection import choice
 
 from cgru_cli.cli import main
 
+pytestmark = pytest.mark.long
+
+
 SCRIPTS = sorted((ROOT / "recipes").glob("*/*.sh"))
 FOLDERS = sorted({script.parent for script in SCRIPTS})
 

@@ -10,6 +10,9 @@ import prepared
 import pytest
 from documentation import ROOT
 
+pytestmark = pytest.mark.long
+
+
 FOLDER = ROOT / "recipes/captions"
 
 

@@ -14,6 +14,9 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
+
+
 RECIPES = Path(__file__).resolve().parents[2] / "recipes"
 
 

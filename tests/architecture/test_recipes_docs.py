@@ -13,6 +13,9 @@ import pytest
 from documentation import ROOT
 from shared_files import SHARED, need
 
+pytestmark = pytest.mark.long
+
+
 FOLDER = ROOT / "recipes/docs"
 PAGE = """---
 title: Seite

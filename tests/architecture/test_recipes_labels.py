@@ -15,6 +15,8 @@ import languages
 import results
 import tags
 
+pytestmark = pytest.mark.long
+
 
 def _wheel(path, components):
     """Write a package with these messages, by component and language."""

@@ -18,6 +18,9 @@ from cgru_cli.parameters.initialization import initial_arrays
 from cgru_cli.text.vocabulary import Vocabulary
 from cgru_cli.train.structure_from_options import new_structure
 
+pytestmark = pytest.mark.long
+
+
 FOLDER = Path(__file__).resolve().parents[2] / "recipes" / "ladder"
 
 

@@ -21,6 +21,9 @@ import lesson
 import minimal_cells
 import run
 
+pytestmark = pytest.mark.long
+
+
 NAMES = [path.stem for path in run.LESSONS]
 MODULES = (equations, deep_cells, deep_equations, minimal_cells)
 LARGEST = 400_000  # maximal size of a notebook with its plots, in bytes

@@ -11,6 +11,9 @@ from selection import choice
 from shared_files import SHARED, need
 from whole_scripts import write_old_programs
 
+pytestmark = pytest.mark.long
+
+
 FOLDER = ROOT / "recipes/old-scripts"
 PAIRS, TESTS = 300, 4
 # Lines that run only after an error, with arguments, or when a model is good.

@@ -11,6 +11,9 @@ from cgru_cli.formats.shortlist import Shortlist
 from cgru_cli.text.unknown_words import read_lexicon
 from cgru_cli.text.vocabulary import Vocabulary
 
+pytestmark = pytest.mark.long
+
+
 SCRIPT = ROOT / "recipes/shortlist/lexical_table.py"
 
 

@@ -20,6 +20,9 @@ from hypothesis import strategies as st
 from cgru_cli.errors import CgruError
 from cgru_cli.options.translate import TranslateOptions
 
+pytestmark = pytest.mark.long
+
+
 FOLDER = ROOT / "recipes" / "spark"
 SEARCH = ("-k", "2", "--translation-maxlen", "8")
 

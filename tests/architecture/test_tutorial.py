@@ -9,6 +9,9 @@ import prepared
 import pytest
 from documentation import ROOT
 
+pytestmark = pytest.mark.long
+
+
 PAGE = (ROOT / "docs/tutorial.md").read_text("utf-8")
 BLOCK = re.compile(r"^```sh\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", re.S | re.M)
 SMALL = {  # of the numbers in its commands

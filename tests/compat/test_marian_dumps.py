@@ -12,6 +12,9 @@ from shared_files import fixture_path
 
 from cgru_cli.cli import main
 
+pytestmark = pytest.mark.long
+
+
 pytest.importorskip("pymarian")
 
 SMALL = ["--type", "s2s", "--dim-emb", "4", "--dim-rnn", "4", "--after-batches", "2"]

@@ -14,6 +14,9 @@ from click.testing import CliRunner
 from cgru_cli.cli import main
 from cgru_cli.compat import old_programs
 
+pytestmark = pytest.mark.long
+
+
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = old_programs.programs()
 PYTHON = {path: command for path, command in PROGRAMS.items() if path.endswith(".py")}

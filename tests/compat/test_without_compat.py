@@ -205,6 +205,7 @@ LINES = ["translate -m m.npz -k 5 --n-best", "train d -m m --dim-emb 5 -c native
          "score -m m.npz -s a -t b", "prep out -s a -t b", "serve -m m.npz"]  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("line", LINES)
 def test_a_native_line_imports_nothing_of_compat(line, tmp_path):
     """From the command line to the plan: the modules that interpret the options are imported."""

@@ -31,6 +31,9 @@ from cgru_cli.serve.messages import ModelDescription
 from cgru_cli.text.pipeline import PipelineSettings, Preprocessing
 from cgru_cli.text.subwords import Codes
 
+pytestmark = pytest.mark.long
+
+
 EXAMPLE = ROOT / "examples" / "en-de.npz"
 TEXTS = ["Where is the station?", "I don't know 12 😀 words", "  Two  spaces \u2581 ", "x"]
 

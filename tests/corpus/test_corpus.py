@@ -282,6 +282,7 @@ def test_errors_of_encoders_name_file_and_line(tmp_path, monkeypatch):
         encode(tmp_path, ["1", "2", "3", "9"], ["1"] * 4, source=picky)
 
 
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_corpus(tmp_path, monkeypatch):
     monkeypatch.setattr(parallel_files, "CHUNK", 256)
 

@@ -209,6 +209,7 @@ class ByHand:
         return np.array(found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "rates",
     [

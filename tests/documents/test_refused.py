@@ -86,6 +86,7 @@ def test_a_catalogue_is_never_the_name_of_a_file(tmp_path):
     assert "not a valid" in refused(document_of, "a.po", str(secret).encode())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "content"),
     [

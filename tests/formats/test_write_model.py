@@ -87,6 +87,7 @@ CHOSEN = (
 )  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", choice(HOLDERS, *CHOSEN))
 def test_a_model_is_read_back_from_every_format_that_holds_it(name, tmp_path):
     fixture_path(name.split("/")[0])

@@ -10,6 +10,8 @@ from commands import write_model
 from cgru_cli import CgruError, PreparedData, RecurrentModel, load_model
 from cgru_cli.parameters.structure import Type
 
+pytestmark = pytest.mark.long
+
 
 def batch(structure, rows=2):
     draw = np.random.default_rng(1)

@@ -24,7 +24,7 @@ from models import (
     text_lines,
 )
 from references import ALIGNED, MARIAN, NEMATUS, OOV, SCORES
-from selection import choice
+from selection import LONG, choice
 
 from cgru_cli.errors import CgruError
 from cgru_cli.formats.read_model import read
@@ -70,7 +70,11 @@ def check_scores(scores, lengths, file):
     assert error.max() <= (MARIAN if marian else NEMATUS)
 
 
-@pytest.mark.parametrize("name", SCORES)
+SIX = ("a-shallow/model.npz", "b-layernorm/model.npz", "d-tied-all/model.npz",
+       "f-factors/model.npz", "e-deep-tf/native/model-1500", "marian-s2s-lstm/model.npz")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", choice(SCORES, *SIX, others=LONG))
 def test_forced_scores_are_the_programs(shared, name):
     a_case, folder = opened(shared, name)
     scores, _, lengths = decoded(a_case, folder)
@@ -376,6 +380,7 @@ def test_gradients_are_finite_differences(feature):
     assert (values[0] - values[1]) / 2e-3 == pytest.approx(slope, rel=2e-2, abs=2e-3)
 
 
+@pytest.mark.long
 def test_an_optimizer_lowers_the_loss():
     structure = tiny()
     model = RecurrentModel(structure)

@@ -5,6 +5,7 @@ import onnx
 import pytest
 from cases import random_arrays
 from models import ladder_oracle, pad_source, pad_target, typed
+from selection import choice
 
 from cgru_cli.network.network import Network
 from cgru_cli.network.onnx_export import exported
@@ -127,13 +128,8 @@ def unprepared(graph, around=()):
                 yield from unprepared(attribute.g, (computed, *around))
 
 
-BY_DEFAULT = ("deep", "vectors", "crf")  # each conversion takes seconds
-
-
-@pytest.mark.parametrize(
-    "name",
-    [n if n in BY_DEFAULT else pytest.param(n, marks=pytest.mark.exhaustive) for n in SHAPES],
-)
+# each conversion takes seconds
+@pytest.mark.parametrize("name", choice(SHAPES, "deep"))
 def test_onnx_runtime_computes_the_equations(name):
     """Scores agree with an oracle in NumPy, and lists with TensorFlow's."""
     s = SHAPES[name]
@@ -181,6 +177,7 @@ def test_8_bits_hold_each_matrix_once():
         assert not row[len(expected) :].any()
 
 
+@pytest.mark.long
 def test_an_ensemble_mixes_both_libraries_with_words_to_choose_from():
     s = SHAPES["cgru"]
     networks = [Network(s, random_arrays(s, seed)) for seed in (1, 2)]

@@ -15,7 +15,7 @@ from models import (
     pad_target,
     structures,
 )
-from selection import choice
+from selection import choice, in_turns
 
 from cgru_cli.corpus.dropout import Rates, masks
 from cgru_cli.network.network import Network
@@ -202,13 +202,11 @@ def without_the_scan(structure):
 
 # Structures in which dropout applies in other places; changes of a single layer behave the same
 # with and without it.
-DROPPED = ["plain", "one embedding", "factors", "deep, Nematus-TF", "cgru of SRUs, one cell"]
+DROPPED = ["plain", "factors", "deep, Nematus-TF"]
 TRACED = ["plain", "deep cgru of LSTMs"]
 
 
-@pytest.mark.parametrize(
-    "name", [n if n in DROPPED else pytest.param(n, marks=pytest.mark.exhaustive) for n in NAMED]
-)
+@pytest.mark.parametrize("name", choice(NAMED, *DROPPED))
 def test_equals_autodiff_with_dropout(name):
     """In float64, and in float32; some traced, as in training."""
     structure = tiny(**NAMED[name])
@@ -222,6 +220,7 @@ def test_equals_autodiff_with_dropout(name):
     check(own, expected, 1e-5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", choice([4, 24], 4))
 def test_equals_autodiff_for_any_structure(count):
     @settings(max_examples=count)
@@ -277,16 +276,16 @@ def test_every_type_with_every_unit(kind, unit):
     assert_gradients_are_right(structure, example(structure, lengths=((3, 2), (1, 1))))
 
 
-@pytest.mark.parametrize("unit", WITH_STATE_PRODUCT)
-@pytest.mark.parametrize("kind", WITHOUT_FEEDBACK)
+@pytest.mark.parametrize(("unit", "kind"), in_turns(WITH_STATE_PRODUCT, WITHOUT_FEEDBACK))
 def test_a_decoder_without_the_word_before(kind, unit):
     units = {"encoder_unit": unit, "decoder_unit": unit, "encoder": Encoder.UNIDIRECTIONAL}
     structure = tiny(**type_changes(kind, **units, feedback=False))
     assert_gradients_are_right(structure, example(structure, lengths=((3, 2), (1, 1))))
 
 
-@pytest.mark.parametrize("unit", WITH_STATE_PRODUCT)
-@pytest.mark.parametrize("condition", [Condition.LABEL, Condition.VECTOR])
+@pytest.mark.parametrize(
+    ("unit", "condition"), in_turns(WITH_STATE_PRODUCT, [Condition.LABEL, Condition.VECTOR])
+)
 def test_a_condition(condition, unit):
     given = {"condition": condition, "condition_size": 2, "decoder_unit": unit}
     structure = tiny(**type_changes(Type.LM, **given))
@@ -313,7 +312,11 @@ def test_a_start_from_the_last_backward_state(kind):
     assert_gradients_are_right(structure, example(structure))
 
 
-@pytest.mark.parametrize("name", NAMED)
+EIGHT = ("layer norm", "weight norm", "factors", "deep, Nematus-TF", "lexical", "maxout",
+         "tagger with a CRF", "cgru of SRUs, one cell")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", choice(NAMED, *EIGHT))
 def test_every_feature(name):
     structure = tiny(**NAMED[name])
     assert_gradients_are_right(structure, example(structure, lengths=((2, 3), (1, 1), (3, 2))))

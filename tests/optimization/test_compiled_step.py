@@ -19,6 +19,9 @@ from cgru_cli.optimization.optimizers import optimizer
 from cgru_cli.optimization.step import Regularization, TrainingStep
 from cgru_cli.parameters.structure import Unit
 
+pytestmark = pytest.mark.long
+
+
 HLO = Path(__file__).resolve().parents[2] / "benchmarks/hlo.py"
 B, S, T = 4, 3, 5
 

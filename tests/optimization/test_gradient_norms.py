@@ -139,6 +139,7 @@ def close(found, expected, **tolerance):
         np.testing.assert_allclose(found[name], norms, err_msg=name, **tolerance)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", choice(STRUCTURES, *(STRUCTURES.keys() - {"deep cgru"})))
 def test_norms_at_states_are_central_differences_of_the_oracle(name):
     s = STRUCTURES[name]
@@ -246,6 +247,7 @@ def test_norms_whose_squares_overflow_float32():
 # -- the option ------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_train_records_them(tmp_path):
     """It records before the first update and with every line, and training is bit-identical."""
     data = prepared(tmp_path / "d")

@@ -197,6 +197,7 @@ GIVEN = (
 )
 
 
+@pytest.mark.long
 def test_a_run_resumes_exactly(data, tmp_path):
     whole, parts = tmp_path / "a" / "m.npz", tmp_path / "b" / "m.npz"
     assert runs.train(data, "-m", whole, *GIVEN, "--after", "5u").code == 0

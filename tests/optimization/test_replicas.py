@@ -12,6 +12,9 @@ from selection import choice
 
 from cgru_cli.optimization.replicas import Replicas
 
+pytestmark = pytest.mark.long
+
+
 LIMIT = 120  # seconds for a process
 DROPOUT = ("--dropout-embedding", "0.2", "--dropout-hidden", "0.2", "--dropout-source", "0.1")
 TWENTY = (

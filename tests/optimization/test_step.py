@@ -341,6 +341,7 @@ def test_two_half_batches_equal_the_whole():
     close(halves.state(), expected[1])
 
 
+@pytest.mark.long
 def test_xla_and_graph_mode_agree():
     """Over 20 updates with dropout, label smoothing, clipping and smoothing."""
     graph, xla = beginning("adam"), beginning("adam", True)
@@ -373,6 +374,7 @@ def test_the_model_continues_bit_exactly():
     same(step.state(), expected)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_half_precision_lowers_the_cost(dtype):
     """Weights stay float32; the first cost equals float32's within the products' precision."""

@@ -607,6 +607,7 @@ def test_no_tensorflow():
     assert subprocess.run([sys.executable, "-c", script]).returncode == 0
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_result_is_the_same_after_kills(text, tmp_path):
     pairs = [(f"{s} {i}", f"{t} {i}") for i in range(20) for s, t in PAIRS]

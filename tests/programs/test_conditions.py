@@ -21,6 +21,9 @@ from cgru_cli.parameters.structure import Condition, Type
 from cgru_cli.train.encoding import TextEncoding, encode
 from cgru_cli.train.texts import Texts
 
+pytestmark = pytest.mark.long
+
+
 TEXTS = {"sport": "w1 w2 w3", "news": "w4", "art": "w5 w1"}
 NUMBERS = {"sport": (1.0, 0.25), "news": (-1.0, 3.0), "art": (0.1, -2.0)}
 SIZES = ("--dim-emb", 6, "--dim-rnn", 12, "--mini-batch", 8, "--learn-rate", 0.03, "--quiet")

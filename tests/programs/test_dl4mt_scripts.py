@@ -13,6 +13,9 @@ import pytest
 from selection import choice
 from whole_scripts import FIXTURES, LINES, best_of, entries, first, model_folder, run
 
+pytestmark = pytest.mark.long
+
+
 DL4MT = {
     # dl4mt-tutorial/session1/test.sh
     "normalised": ("python ./translate.py -n -p 20", "best.k5.norm.txt"),

@@ -29,6 +29,9 @@ from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.hypotheses import SearchBatch
 from cgru_cli.search.settings import SearchSettings
 
+pytestmark = pytest.mark.long
+
+
 LABELS = ("A", "B", "C")
 SIZES = ("--dim-emb", 6, "--dim-rnn", 8, "--mini-batch", 8, "--valid-freq", 0, "--quiet")
 SIZES = (*SIZES, "--learn-rate", 0.02)

@@ -16,7 +16,7 @@ from models import (
     simple_units,
     typed,
 )
-from selection import choice
+from selection import choice, in_turns
 
 from cgru_cli.network.network import Network
 from cgru_cli.parameters.structure import (
@@ -115,8 +115,7 @@ def check(s, seed=1):
             assert decoded.alignment == ()
 
 
-@pytest.mark.parametrize("unit", WITH_STATE_PRODUCT)
-@pytest.mark.parametrize("kind", Type)
+@pytest.mark.parametrize(("kind", "unit"), in_turns([*Type, *Type], WITH_STATE_PRODUCT))
 def test_a_type_with_a_unit_equals_the_oracle(kind, unit):
     encoder = Encoder.UNIDIRECTIONAL if kind is Type.SEQ2SEQ else Encoder.BIDIRECTIONAL
     check(typed(kind, encoder_unit=unit, decoder_unit=unit, encoder=encoder))
@@ -137,9 +136,9 @@ NORMS = Normalization.NONE, Normalization.NEMATUS
 
 @pytest.mark.parametrize(
     ("kind", "encoder", "normalization"),
-    choice(  # each type with each encoder; norms take turns
+    choice(  # every second type with its encoder; norms take turns
         [(*pair, norm) for pair in PAIRS for norm in NORMS],
-        *((*pair, NORMS[place % 2]) for place, pair in enumerate(PAIRS)),
+        *((*pair, NORMS[place % 4 // 2]) for place, pair in enumerate(PAIRS) if place % 2),
     ),
 )
 def test_a_deep_type_equals_the_oracle(kind, encoder, normalization):
@@ -163,8 +162,12 @@ def test_a_deep_type_equals_the_oracle(kind, encoder, normalization):
     )
 
 
-@pytest.mark.parametrize("kind", [Type.RNNSEARCH, Type.CGRU])
-@pytest.mark.parametrize("encoder", [Encoder.ALTERNATING, Encoder.BIDIRECTIONAL, Encoder.REVERSED])
+@pytest.mark.parametrize(
+    ("encoder", "kind"),
+    in_turns(
+        [Encoder.ALTERNATING, Encoder.BIDIRECTIONAL, Encoder.REVERSED], [Type.RNNSEARCH, Type.CGRU]
+    ),
+)
 def test_starts_from_the_last_backward_state(kind, encoder):
     start = DecoderStart.LAST_BACKWARD
     check(typed(kind, encoder=encoder, decoder_start=start, decoder_unit=Unit.GRU_BEFORE))
@@ -176,8 +179,7 @@ def test_starts_from_the_last_backward_state(kind, encoder):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("unit", WITH_STATE_PRODUCT)
-@pytest.mark.parametrize("kind", WITHOUT_FEEDBACK)
+@pytest.mark.parametrize(("unit", "kind"), in_turns(WITH_STATE_PRODUCT, WITHOUT_FEEDBACK))
 def test_a_decoder_without_feedback(kind, unit):
     units = {"encoder_unit": unit, "decoder_unit": unit, "feedback": False}
     check(typed(kind, encoder=Encoder.REVERSED, **units))
@@ -185,8 +187,9 @@ def test_a_decoder_without_feedback(kind, unit):
     check(typed(kind, encoder=Encoder.REVERSED, **more, **units))
 
 
-@pytest.mark.parametrize("unit", WITH_STATE_PRODUCT)
-@pytest.mark.parametrize("condition", [Condition.LABEL, Condition.VECTOR])
+@pytest.mark.parametrize(
+    ("unit", "condition"), in_turns(WITH_STATE_PRODUCT, [Condition.LABEL, Condition.VECTOR])
+)
 def test_a_condition(condition, unit):
     given = {"condition": condition, "condition_size": 3, "decoder_unit": unit}
     check(typed(Type.LM, **given))

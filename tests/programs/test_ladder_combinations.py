@@ -25,6 +25,9 @@ from cgru_cli.train.builders import build_step
 from cgru_cli.train.starting_model import make_starting_model
 from cgru_cli.train.texts import Texts
 
+pytestmark = pytest.mark.long
+
+
 CONDITIONS = ("label", "vector")  # of a language model
 TYPES = ("lm", *CONDITIONS, "encdec", "seq2seq", "rnnsearch", "cgru", "classifier", "tagger")
 CELLS = ("gru", "lstm", "rnn", "relu", "sigmoid")

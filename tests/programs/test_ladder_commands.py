@@ -9,6 +9,8 @@ from selection import choice
 from cgru_cli.cli import main
 from cgru_cli.formats import read_model
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):

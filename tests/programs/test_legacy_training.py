@@ -29,6 +29,9 @@ from cgru_cli.parameters.structure import Normalization
 from cgru_cli.text.moses import Tokenizer
 from cgru_cli.text.subwords import Codes
 
+pytestmark = pytest.mark.long
+
+
 LEGACY = {
     "Nematus-Theano": "a-shallow/model.npz",
     "Nematus-TF": "a-shallow/native/ref",

@@ -19,6 +19,9 @@ from cgru_cli.formats.read_configuration import from_marian
 from cgru_cli.formats.read_model import read
 from cgru_cli.system.structured_files import parse_yaml
 
+pytestmark = pytest.mark.long
+
+
 pytest.importorskip("pymarian")
 
 LINES = 20  # of the 50 lines of the reference cases: two batches

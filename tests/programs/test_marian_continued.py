@@ -18,6 +18,9 @@ from whole_scripts import PYMARIAN
 from cgru_cli.formats import array_files, read_model
 from cgru_cli.formats.marian_optimizer import read, write
 
+pytestmark = pytest.mark.long
+
+
 KINDS = {
     "s2s": "--type s2s --enc-cell tanh --dec-cell tanh --lr-warmup 150 --valid-freq 50u "
     "--valid-metrics cross-entropy perplexity",

@@ -8,6 +8,9 @@ import runs
 import yaml
 from whole_scripts import PYMARIAN
 
+pytestmark = pytest.mark.long
+
+
 EASY = 60  # pairs that are learned before others appear, six per update
 FIXED = (
     "--type s2s --enc-cell tanh --dec-cell tanh --dim-emb 6 --dim-rnn 8 -l 0.01 --mini-batch 6 "

@@ -11,6 +11,9 @@ from whole_scripts import PYMARIAN
 from cgru_cli.formats import read_model
 from cgru_cli.parameters.initialization import initial_arrays
 
+pytestmark = pytest.mark.long
+
+
 MODELS = {
     "plain": ["--type", "s2s"],
     "deep": ["--type", "s2s", "--enc-depth", 2, "--dec-depth", 2, "--skip", "--tied-embeddings"],

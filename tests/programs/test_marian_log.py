@@ -13,6 +13,9 @@ import yaml
 from selection import choice
 from whole_scripts import PYMARIAN
 
+pytestmark = pytest.mark.long
+
+
 # Lines of one program only: its version, memory, threads, and how it reads text.
 OF_ONE = re.compile(
     r"\[(marian|comm|memory|logits)\]|\[config\] (Model is|Loaded model|cpu-threads|workspace)|"

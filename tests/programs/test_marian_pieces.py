@@ -11,6 +11,9 @@ from whole_scripts import PYMARIAN
 
 from cgru_cli.formats.vocabulary_files import read_vocabulary
 
+pytestmark = pytest.mark.long
+
+
 WORDS = "the Tall tree grows near a river while HE sleeps".split()
 CASES = {
     "caps": ("--all-caps-every", 3),

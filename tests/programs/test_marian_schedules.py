@@ -8,6 +8,9 @@ import runs
 from selection import choice
 from whole_scripts import PYMARIAN
 
+pytestmark = pytest.mark.long
+
+
 SMALL = ("--disp-freq", 1, "--lr-report", "--seed", 1, "--save-freq", 100)
 WARM = ("--mini-batch", 6, "--lr-warmup", 4, "-l", 0.1)
 STEPS = ("--lr-decay-strategy", "batches", "--lr-decay-freq", 6)

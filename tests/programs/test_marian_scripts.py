@@ -18,6 +18,9 @@ from whole_scripts import (
     same,
 )
 
+pytestmark = pytest.mark.long
+
+
 # -- Marian's scripts, run by both -----------------------------------------------------------------
 
 DECODING = {

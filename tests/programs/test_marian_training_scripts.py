@@ -15,6 +15,9 @@ from whole_scripts import (
     same,
 )
 
+pytestmark = pytest.mark.long
+
+
 # name: (training, use of the model)
 MARIAN = {
     # a configuration written by a script, and the same command again with more updates

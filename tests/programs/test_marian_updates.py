@@ -11,6 +11,9 @@ import runs
 from selection import choice
 from whole_scripts import PYMARIAN, model_folder
 
+pytestmark = pytest.mark.long
+
+
 OPTIONS = (
     "--type s2s --pretrained-model model.npz -t src.txt trg.txt -v vocab.en.json vocab.de.json "
     "--dim-emb 72 --dim-rnn 128 --mini-batch 20 --maxi-batch 1 --no-shuffle --disp-freq 1 --seed 1 "

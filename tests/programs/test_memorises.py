@@ -29,6 +29,9 @@ from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.hypotheses import SearchBatch
 from cgru_cli.search.settings import SearchSettings
 
+pytestmark = pytest.mark.long
+
+
 PAIRS, WORDS, LENGTH, UPDATES = 20, 24, 3, 400
 CHOSEN = {
     Type.LM: Unit.SIGMOID,

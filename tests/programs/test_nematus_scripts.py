@@ -19,6 +19,9 @@ from whole_scripts import (
     same,
 )
 
+pytestmark = pytest.mark.long
+
+
 TRANSLATE = f"{THEANO} python $nematus/nematus/translate.py"
 SCORE = f"{THEANO} python $nematus/nematus/score.py"
 RESCORE = f"{THEANO} python $nematus/nematus/rescore.py"

@@ -10,6 +10,9 @@ import pytest
 from selection import choice
 from whole_scripts import THEANO, model_folder, run
 
+pytestmark = pytest.mark.long
+
+
 TRAIN = (
     "$nematus/nematus/nmt.py --model models/model.npz --datasets src.txt trg.txt --dictionaries "
     "vocab.en.json vocab.de.json --dim_word 8 --dim 8 --n_words_src 300 --n_words 300 --maxlen 50 "

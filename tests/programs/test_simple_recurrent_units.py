@@ -103,6 +103,7 @@ def test_marian_computes_what_cgru_writes(tmp_path):
     assert result.stdout == (DATA / "sru/scores.txt").read_text()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [pytest.param("encoder", marks=pytest.mark.exhaustive), "sru"])
 def test_onnx_computes_them(name, tmp_path):
     path = tmp_path / "model.onnx"

@@ -13,6 +13,9 @@ import pytest
 from selection import choice
 from whole_scripts import model_folder, run
 
+pytestmark = pytest.mark.long
+
+
 # scripts of marian-examples
 MARIAN = {
     # wmt2017-uedin: a common vocabulary, cut

@@ -42,6 +42,7 @@ def expected(seeds, weights):
     return np.concatenate(rows)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("weights", [(1.0,), (0.5, 0.5), (0.7, 0.3)])
 def test_words_of_a_model_and_of_an_ensemble(models, texts, tmp_path, weights):
     path, count = tmp_path / "top.npy", len(weights)

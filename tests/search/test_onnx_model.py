@@ -65,6 +65,7 @@ def cgru(folder, *arguments, given="a b c\n\nd e\n"):
     )
 
 
+@pytest.mark.long
 def test_commands_compute_without_tensorflow(folder):
     own = load_model(folder / "model.npz")
     expected = Translator(own, beam_size=3).translate(["a b c", "d e"])
@@ -147,6 +148,7 @@ def test_threads_and_workspace_hold(folder, monkeypatch):
     assert max(sizes[1]) < 250 and max(sizes[64]) == 500
 
 
+@pytest.mark.long
 def test_float16_is_stored_and_read_back(folder):
     run(str(folder / "model.npz"), str(folder / "half.onnx"), ConvertOptions(store="float16"))
     model, back = read(folder / "model.npz"), read(folder / "half.onnx")
@@ -195,6 +197,7 @@ def test_external_data_gets_one_line(folder, missing):
     data.unlink(missing_ok=True)  # the folder serves other tests
 
 
+@pytest.mark.long
 def test_one_file_holds_everything_that_translation_needs(folder, tmp_path):
     lower = Preprocessing(PipelineSettings(languages=("en", "de"), case="lower"))
     prepared = json.dumps(lower.as_json()).encode()
@@ -225,6 +228,7 @@ def test_a_compressed_vocabulary_inside_a_file(folder, tmp_path):
     assert load_model(tmp_path / "x.onnx").target.size == 9
 
 
+@pytest.mark.long
 def test_files_inside_a_file_that_are_too_large_or_damaged(folder, tmp_path, monkeypatch):
     path = tmp_path / "x.onnx"
     monkeypatch.setattr(write_model_files, "LARGEST_INSIDE", 50)

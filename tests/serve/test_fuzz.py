@@ -11,6 +11,9 @@ from starlette.websockets import WebSocketDisconnect
 from cgru_cli.serve import messages
 from cgru_cli.serve.problems import CODES
 
+pytestmark = pytest.mark.long
+
+
 REST = {
     "/v1/translate": messages.TranslateRequest,
     "/v1/alternatives": messages.AlternativesRequest,

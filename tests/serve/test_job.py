@@ -114,6 +114,7 @@ def test_a_request_without_a_known_host_is_refused(running):
     assert "localhost, 127.0.0.1, [::1] (--host-name)" in running.started
 
 
+@pytest.mark.long
 def test_invalid_requests_do_no_harm(running):
     for garbage in (b"\x00\xff\x16\x03\x01garbage\r\n\r\n", b"GET / HTTP/9\r\n\r\n", b"\r\n" * 9):
         answer = running.send(garbage + b"\r\n\r\n")

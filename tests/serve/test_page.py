@@ -16,6 +16,9 @@ from cgru_cli import Translator
 from cgru_cli.output.page import page_files
 from cgru_cli.serve.page import PATHS, TYPES
 
+pytestmark = pytest.mark.long
+
+
 FOLDER = files("cgru_cli.output").joinpath("page_files")
 TEXT = "a b c\nf f a d"
 BACKGROUND = "return getComputedStyle(document.body).backgroundColor"

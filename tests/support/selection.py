@@ -1,23 +1,40 @@
 """Which of many cases `make test` runs."""
 
+import itertools
 from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
+EXHAUSTIVE, LONG = pytest.mark.exhaustive, pytest.mark.long
 
-def choice(cases: Iterable[Any], *default: Any) -> list[Any]:
-    """Parameters of a test: the named ones run by default, the others only with `exhaustive`.
+
+def choice(
+    cases: Iterable[Any], *default: Any, others: pytest.MarkDecorator = EXHAUSTIVE
+) -> list[Any]:
+    """Parameters of a test: the named ones run by default, the others in another tier.
 
     A tuple holds the values of several parameters.
     """
     cases = list(cases)
     missing = [case for case in default if case not in cases]
     assert not missing, missing
-    rest = pytest.mark.exhaustive
     return [
         pytest.param(
-            *(case if isinstance(case, tuple) else [case]), marks=() if case in default else rest
+            *(case if isinstance(case, tuple) else [case]), marks=() if case in default else others
         )
         for case in cases
     ]
+
+
+def in_turns(*columns: Iterable[Any], others: pytest.MarkDecorator = EXHAUSTIVE) -> list[Any]:
+    """Parameters of a test: all combinations, of which some run by default.
+
+    The first column is the longest; each of its values runs with one value of every other column,
+    which take turns.
+    """
+    lists = [list(column) for column in columns]
+    default = [
+        tuple(values[place % len(values)] for values in lists) for place in range(len(lists[0]))
+    ]
+    return choice(itertools.product(*lists), *default, others=others)

@@ -101,6 +101,7 @@ def test_interruptible_work_returns_and_raises():
         interruptible(lambda: 1 // 0)
 
 
+@pytest.mark.long
 @EACH
 def test_interruptible_work_need_not_end(signum):
     begun, never = threading.Event(), threading.Event()

@@ -9,6 +9,8 @@ import pytest
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.system import tensorflow_start
 
+pytestmark = pytest.mark.long
+
 
 def test_a_silent_descriptor_discards_only_output_of_c(capfd):
     with tensorflow_start._silent_descriptor():

@@ -245,6 +245,7 @@ def test_defined_labels(line):
     assert with_references(f"![dog] {line}, [[dog]]", "dog".__eq__) == f"![dog][] {line}, [[dog][]]"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "line", ["](<", '](a "', "](a '", "](a (", "][", "[^", "](", "[a][](b", "](a  ", "<!--", "<?"]
 )

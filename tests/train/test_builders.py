@@ -139,6 +139,7 @@ def test_steps_are_not_compiled_on_cpus(given):
     assert faster_compiled(given) is False
 
 
+@pytest.mark.long
 def test_minimum_risk_training_is_measured_on_gpus(given, monkeypatch):
     step = build_step(given.model, TrainOptions(objective="mrt"), jit=False)
     monkeypatch.setattr(builders, "build_step", lambda model, options, jit: step)  # saves time

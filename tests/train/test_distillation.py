@@ -9,6 +9,9 @@ from runs import PLAIN, arrays, train, trained
 from cgru_cli.cli import main
 from cgru_cli.corpus.teacher_words import TeacherWriter
 
+pytestmark = pytest.mark.long
+
+
 SHORT = ("--after", "12u", "-l", 0.02, "--valid-freq", 0, "--seed", 3)
 
 

@@ -70,6 +70,7 @@ def alignment_cost(path, data):
     return np.mean(costs)
 
 
+@pytest.mark.long
 def test_guided_attention_resumes_exactly(data, tmp_path):
     guided, plain, parts = (tmp_path / name / "m.npz" for name in ("guided", "plain", "parts"))
     result = trained(data, "-m", guided, *SIZES, *LONG, *beside(data))
@@ -89,6 +90,7 @@ def test_guided_attention_resumes_exactly(data, tmp_path):
     assert "other options or data: alignments was none, is " in refused.error
 
 
+@pytest.mark.long
 def test_weights_of_1_change_no_bit(data, tmp_path):
     """Nor does a pair of files with weight 0, or guided attention with weight 0."""
     text = ["-t", data / "train.src", data / "dev.src", data / "train.trg", data / "dev.trg"]

@@ -486,6 +486,7 @@ def test_a_finished_training_leaves_its_model(data, model):
     assert model.read_bytes() == content
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kills", choice([[2], [2, 3]], [2]))
 def test_killed_processes_lose_nothing(data, tmp_path, kills):
     """SIGKILL between and during saves."""

@@ -148,6 +148,7 @@ def test_scores_are_those_of_translations(copying_model):
             assert pair.word_scores[:count] == pytest.approx(one.word_scores[:count], abs=1e-5)
 
 
+@pytest.mark.long
 def test_samples_are_drawn_without_constraints(copying_model):
     for kind in ({"output_sampling": "full", "beam_size": 4}, {"mbr": 4}):
         samplers = [

@@ -419,6 +419,7 @@ def test_invalid_combinations_are_refused(model, translate, arguments, parts):
     one_line(translate("-m", model, *arguments, text="a\n"), 2, *parts)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -907,6 +908,7 @@ def test_configurations_are_read(tmp_path, lines, monkeypatch):
 # -- ensembles -------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_ensemble_weights_apply(tmp_path, lines, translate):
     one, two = write_model(tmp_path / "a"), write_model(tmp_path / "b", 3, encoder_depth=2)
     text = "a b c\nd\n"

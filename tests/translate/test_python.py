@@ -58,6 +58,7 @@ def test_progress_is_counted_on_standard_error(translator, capsys, monkeypatch):
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.long
 def test_options_of_a_call_are_those_of_a_translator(path, translator):
     for options in (
         {"beam_size": 1},
@@ -119,6 +120,7 @@ def test_prefixes_and_phrases(translator):
     assert free[0] not in translator.translate("a b", avoid=[free[0]]).tokens
 
 
+@pytest.mark.long
 def test_totals_are_those_of_the_scorer(path):
     line, totals = "f f a d", set()
     for options in ({}, {"normalize": 0.3}, {"word_penalty": -0.5}, {"normalize": 1.0}):
@@ -289,6 +291,7 @@ def grown(folder, rounds):
     return int(done.stdout), os.path.getsize(path)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="counts memory on Linux only")
 def test_memory_comes_back(tmp_path):
     """The limit allows for the allocator's growth; graphs that are not freed far exceed it."""

@@ -15,6 +15,9 @@ from cgru_cli.output.heatmap import heatmaps
 from cgru_cli.output.heatmap.heatmaps import Heatmaps, chosen_lines
 from cgru_cli.output.heatmap.view import View
 
+pytestmark = pytest.mark.long
+
+
 AS_JSON = ("--word-scores", "--alignment-format", "json")
 LINES = "a b c\nf f a d\n\nb unseen <script>&</script>\nc\n"
 

@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 from cgru_cli.output.heatmap.page import page
 from cgru_cli.output.heatmap.view import Sentence, View
 
+pytestmark = pytest.mark.long
+
+
 SOURCE = ["<script>alert(1)</script>", "&", "&amp;", "</s>", "'\"\\", "b", "</s>"]
 TARGET = ["<img", "src=x", "onerror=alert(2)>", "Mann", "</s>"]
 ARABIC = ["ذهب", "الولد", "إلى", "NATO", "</s>"]

@@ -11,6 +11,8 @@ from shared_files import fixture_path
 
 from cgru_cli.score.n_best.entry import parse
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def lines(score):
