@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from bombs import add_zeros, bounded, npy_header, refused
 from cases import random_arrays, small_structure
+from tables import each_row
 
 from cgru_cli.formats import array_files, write_model
 from cgru_cli.formats.model import Model
@@ -192,7 +193,7 @@ JSON = {
 }
 
 
-@pytest.mark.parametrize("name", JSON)
+@each_row("name", JSON)
 def test_json(name):
     message = refused(parse_json, JSON[name], "x.json", seconds=2, mebibytes=60)
     assert message.startswith("x.json: not JSON")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from bombs import refused
 from cases import random_arrays, small_structure
+from tables import each_row
 
 from cgru_cli.formats import write_model
 from cgru_cli.formats.model import Model
@@ -30,7 +31,7 @@ HEADERS = [
 ]
 
 
-@pytest.mark.parametrize("header", HEADERS, ids=range(len(HEADERS)))
+@each_row("header", HEADERS, ids=range(len(HEADERS)))
 def test_a_header_of_an_array(tmp_path, header):
     path = tmp_path / "model.npz"
     np.savez(path, **random_arrays(small_structure()))

@@ -11,6 +11,7 @@ import pytest
 from damage import READERS, damaged, good, read_damaged
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tables import each_row
 
 pytestmark = pytest.mark.long
 
@@ -24,7 +25,7 @@ def quick(monkeypatch):
     monkeypatch.setattr("os.fsync", lambda descriptor: None)
 
 
-@pytest.mark.parametrize("kind", READERS)
+@each_row("kind", READERS)
 def test_good_files_are_read(kind, tmp_path):
     for name, content in good(kind).items():
         (tmp_path / name).parent.mkdir(exist_ok=True)

@@ -9,6 +9,7 @@ from cases import random_arrays, small_structure
 from command_lines import parsed
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from cgru_cli.errors import CgruError
 from cgru_cli.formats import model_vocabularies, write_model
@@ -34,7 +35,7 @@ def model(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("key", KINDS)
+@each_row("key", KINDS)
 def test_every_value_has_its_type_or_is_refused(key):
     for value in ODD:
         for reader in (from_nematus, from_marian):

@@ -14,6 +14,7 @@ import pytest
 import yaml
 from command_lines import parsed
 from documentation import PAGES, ROOT, commands, name_of, of_cgru, parse, shell_blocks
+from tables import each_row
 
 import cgru_cli
 from cgru_cli.cli import main
@@ -93,7 +94,7 @@ def _headings(page: Path) -> set[str]:
     return {re.sub(r"\s", "-", title) for title in plain}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@each_row("page", PAGES, ids=name_of)
 def test_links_lead_somewhere(page):
     for target, heading in _links(page):
         assert target.is_file(), f"{target}: no such file"
@@ -140,7 +141,7 @@ def test_commands_are_found():
         parse("train", ["-b", "1", "--beam-size", "2"])
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@each_row("page", PAGES, ids=name_of)
 def test_commands_are_understood(page):
     targets = set(re.findall(r"^([a-z-]+):", _text(ROOT / "Makefile"), re.M))
     extras = set(re.findall(r'^        "([a-z]+)": [\[A-Z]', _text(ROOT / "setup.py"), re.M))
@@ -209,7 +210,7 @@ def _generator():
 GENERATED = _generator().PAGES
 
 
-@pytest.mark.parametrize("page", GENERATED)
+@each_row("page", GENERATED)
 def test_documentation_is_up_to_date(page):
     assert _text(ROOT / "docs" / page) == GENERATED[page](), "run `make docs`"
 

@@ -6,6 +6,7 @@ import pytest
 import yaml
 from command_lines import parsed
 from documentation import ROOT, commands, name_of, of_cgru, parse
+from tables import each_row
 
 from cgru_cli.cli import main
 from cgru_cli.options import config_file
@@ -69,7 +70,7 @@ def sentence(template, command):
     return template.format(**values)
 
 
-@pytest.mark.parametrize(("page", "template", "command"), STATED, ids=lambda one: str(one)[:40])
+@each_row(("page", "template", "command"), STATED, ids=lambda one: str(one)[:40])
 def test_defaults_in_prose_are_those_of_the_code(page, template, command):
     assert sentence(template, command) in prose(page)
 

@@ -13,6 +13,7 @@ import prepared
 import pytest
 from documentation import ROOT, commands, of_cgru
 from selection import choice
+from tables import each_row
 
 BLOCK = re.compile(r"^(<!-- sample -->\n)?```sh\n(.*?)^```", re.S | re.M)
 NOT_HERE = {  # blocks that need what a test lacks
@@ -202,7 +203,7 @@ def text(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("page", PAGES)
+@each_row("page", PAGES)
 def test_a_shell_can_read_the_commands_of_a_page(page):
     code = "\n".join([BEFORE.get(page, ""), *blocks(page)])
     done = subprocess.run(["bash", "-n"], input=code, capture_output=True, encoding="utf-8")
@@ -212,7 +213,7 @@ def test_a_shell_can_read_the_commands_of_a_page(page):
 ENDS = {"--valid-sets", "--after", "--after-epochs", "--dry-run", "--dump-config", "--compat", "-c"}
 
 
-@pytest.mark.parametrize("page", PAGES)
+@each_row("page", PAGES)
 def test_every_training_of_a_page_ends(page):
     """The runs below are ended by page_commands.sh, which would hide a command that is refused."""
     for words in commands("\n".join(blocks(page))):

@@ -14,6 +14,7 @@ import click
 import numpy as np
 import pytest
 from cases import random_arrays, tiny
+from tables import each_row
 
 from cgru_cli.cli import main
 from cgru_cli.formats import array_files
@@ -166,7 +167,7 @@ def test_every_folder_has_a_layer():
     assert {_room(module) for module in MODULES} == set(RANK)
 
 
-@pytest.mark.parametrize("module", FILES_OF_ROOMS)
+@each_row("module", FILES_OF_ROOMS)
 def test_imports_go_downwards(module):
     room = _room(module)
     for name, own, late in _imports(module):
@@ -181,7 +182,7 @@ def test_imports_go_downwards(module):
         assert late or not (heavy or jobs), f"{module} imports {name} at its top"
 
 
-@pytest.mark.parametrize("module", FILES_OF_ROOMS)
+@each_row("module", FILES_OF_ROOMS)
 def test_imports_from_outside(module):
     layer = LAYER[_room(module)]
     allowed = set().union(*(OUTSIDE[below] for below in range(layer + 1)))
@@ -206,14 +207,14 @@ def test_no_module_needs_itself():
     assert done == set(MODULES), f"imports in a circle: {sorted(set(MODULES) - done)}"
 
 
-@pytest.mark.parametrize("module", sorted(set(MODULES) - set(FILES_OF_ROOMS) - {"__init__"}))
+@each_row("module", sorted(set(MODULES) - set(FILES_OF_ROOMS) - {"__init__"}))
 def test_a_folder_says_what_is_in_it_and_imports_nothing(module):
     tree = ast.parse(MODULES[module].read_text("utf-8"))
     assert ast.get_docstring(tree)
     assert len(tree.body) == 1
 
 
-@pytest.mark.parametrize("module", MODULES)
+@each_row("module", MODULES)
 def test_a_module_is_one_concept(module):
     words = {"utils", "util", "helpers", "helper", "common", "misc"}
     assert not words & set(module.split("."))

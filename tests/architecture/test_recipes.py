@@ -18,6 +18,7 @@ import sacrebleu
 from click.testing import CliRunner
 from documentation import ROOT, commands, name_of, of_cgru, parse
 from selection import choice
+from tables import each_row
 
 from cgru_cli.cli import main
 
@@ -28,7 +29,7 @@ SCRIPTS = sorted((ROOT / "recipes").glob("*/*.sh"))
 FOLDERS = sorted({script.parent for script in SCRIPTS})
 
 
-@pytest.mark.parametrize("path", SCRIPTS, ids=name_of)
+@each_row("path", SCRIPTS, ids=name_of)
 def test_commands_are_understood(path):
     text = path.read_text("utf-8")
     for name, options in re.findall(r"\b(\w+)\+?=\((--.*?)\)", text, re.S):  # options in an array
@@ -40,7 +41,7 @@ def test_commands_are_understood(path):
         parse(command, arguments)
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=name_of)
+@each_row("script", SCRIPTS, ids=name_of)
 def test_the_shell_understands_it(script):
     done = subprocess.run(["bash", "-n", script], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
@@ -51,7 +52,7 @@ def test_the_shell_understands_it(script):
     assert all(line.startswith("#") for line in lines[: lines.index("set -euo pipefail")])
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
+@each_row("folder", FOLDERS, ids=name_of)
 def test_each_recipe_says_what_it_takes_and_what_it_gave(folder):
     page = (folder / "README.md").read_text("utf-8")
     assert re.search(r"^## Results\n\n\S", page, re.M)

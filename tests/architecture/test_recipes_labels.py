@@ -14,6 +14,7 @@ import baseline
 import languages
 import results
 import tags
+from tables import each_row
 
 pytestmark = pytest.mark.long
 
@@ -77,7 +78,7 @@ def test_an_invalid_wheel_is_refused(tmp_path, capsys, content, message):
     assert not (tmp_path / "data/train.text").exists()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "tag, expected",
     [("nn", "nn"), ("fw-nn-tl", "nn"), ("ppss+md", "ppss"), ("md*", "md"), ("*", "*"),
      ("nn-tl-hl", "nn"), ("pp$", "pp$"), ("np$+bez-tl", "np$"), ("--", "--")],

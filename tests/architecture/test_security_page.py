@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-import pytest
+from tables import each_row
 
 from cgru_cli import errors
 from cgru_cli.formats import array_files, own_configuration, vocabulary_files
@@ -41,7 +41,7 @@ LIMITS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", LIMITS)
+@each_row("what", LIMITS)
 def test_limits(what):
     rows = [line for line in PAGE.read_text().splitlines() if line.startswith(f"| {what} |")]
     assert len(rows) == 1

@@ -8,6 +8,7 @@ import click
 import pytest
 from command_lines import parsed, parsed_with_note
 from shared_files import SHARED, need
+from tables import each_row
 
 from cgru_cli.compat.row import Checked, NoEffect, Option, Refused, Takes
 from cgru_cli.compat.tables import PROGRAMS, table
@@ -136,7 +137,7 @@ EFFECTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("program", "command", "row", "flag"),
     SHORT,
     ids=[f"{program}-{command}-{flag}" for program, command, _, flag in SHORT],
@@ -304,7 +305,7 @@ def test_the_delay_of_marian_is_the_size_of_an_update_in_what_fits(line, delay, 
     assert ("--optimizer-delay" in note) is ("fit" not in line and "warmup" not in line)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("program", "line", "reason"),
     [
         ("marian", "--sync-freq 100u", "all devices always have the same weights"),

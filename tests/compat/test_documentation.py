@@ -6,6 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 from command_lines import parsed_with_note
+from tables import each_row
 
 from cgru_cli.cli import main
 from cgru_cli.compat.documented import documented, help_sections
@@ -25,7 +26,7 @@ VALUES = {"--input-types": "sequence"}
 LINE = {"train": ["-t", "a", "b", "-m", "m.npz"], "translate": ["-m", "m"], "score": ["-m", "m"]}
 
 
-@pytest.mark.parametrize(("program", "command"), TABLES)
+@each_row(("program", "command"), TABLES)
 def test_every_option_has_a_counterpart_or_a_reason(program, command):
     known = {flag for flag, _ in statements(OPTIONS[command]).values() for flag in flag.flags}
     known |= {"--help", "--version"}
@@ -35,7 +36,7 @@ def test_every_option_has_a_counterpart_or_a_reason(program, command):
         assert row.kind in ("", "no effect", "refused", "compared")
 
 
-@pytest.mark.parametrize(("program", "command"), TABLES)
+@each_row(("program", "command"), TABLES)
 def test_what_becomes_of_an_option_without_counterpart(program, command):
     rows = {row.flags: row for row in table(program, command).rows}
     for entry in documented(program, command, OPTIONS[command]):

@@ -2,6 +2,7 @@
 
 import pytest
 from click.testing import CliRunner
+from tables import each_row
 
 from cgru_cli.cli import main
 from cgru_cli.compat import toolkits
@@ -20,7 +21,7 @@ def message(*words):
     return line.removeprefix("cgru: ").removesuffix(end)
 
 
-@pytest.mark.parametrize(("command", "name"), NAMES)
+@each_row(("command", "name"), NAMES)
 def test_the_name_here(command, name):
     stated = [flag for flag, _ in statements(main.commands[command].options).values()]
     flags = {typed: flag for flag in stated for typed in (*flag.flags, *flag.aliases)}

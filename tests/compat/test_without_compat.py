@@ -7,6 +7,7 @@ import sys
 import click
 import pytest
 from command_lines import parsed, parsed_with_note
+from tables import each_row
 
 PLAIN = {"train": "data -m run/m -t a b -v c d", "translate": "-m m.npz", "score": "-m m.npz"}
 DEEP = {
@@ -150,12 +151,12 @@ def changes(line, *compat):
     return changed, noted
 
 
-@pytest.mark.parametrize("line", NATIVE)
+@each_row("line", NATIVE)
 def test_secondary_names_need_no_compat(line):
     assert changes(line) == (NATIVE[line], "")
 
 
-@pytest.mark.parametrize("line", OTHERS)
+@each_row("line", OTHERS)
 def test_with_compat_an_option_has_the_effect_of_its_program(line):
     program, _, expected, note = OTHERS[line]
     changed, noted = changes(line, "--compat", program)
@@ -167,7 +168,7 @@ def test_with_compat_an_option_has_the_effect_of_its_program(line):
     assert noted == "" if not note else noted.startswith(f"without effect here: {note}")
 
 
-@pytest.mark.parametrize("line", OTHERS)
+@each_row("line", OTHERS)
 def test_without_compat_one_line_says_what_to_write(line):
     command, *arguments = line.split()
     with pytest.raises(click.UsageError) as error:

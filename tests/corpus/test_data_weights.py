@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from cgru_cli.corpus.data_weights import DataWeights, parse_sentence, parse_words
 from cgru_cli.errors import CgruError
@@ -23,7 +24,7 @@ def test_weights_of_words(numbers, eos):
     assert parse_words(line, len(numbers)) == [*numbers, 0.25 if eos else 1.0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "message"),
     [
         ("", "0 numbers; one is expected"),

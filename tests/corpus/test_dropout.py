@@ -6,6 +6,7 @@ import tensorflow as tf
 from cases import random_arrays, tiny
 from forced import force_decode
 from models import EOS, double_precision, pad_source, pad_target
+from tables import each_row
 
 from cgru_cli.corpus.batches import Batch
 from cgru_cli.corpus.dropout import Rates, masks
@@ -86,7 +87,7 @@ def test_shapes():
         assert mask.shape == (9, len(arrays[name])), name
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "more", "rate"),
     [
         ({"encoder_depth": 2}, ["encoder_2_W", "encoder_r_2_Ux"], 0.3),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from cgru_cli.corpus.word_alignments import Alignments, cut, follow, from_end, parse
 from cgru_cli.errors import CgruError
@@ -26,7 +27,7 @@ def test_points_come_back_sorted_and_once(points, draw):
     assert parse(line, 7, 5) == sorted(points)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "message"),
     [
         (

@@ -25,6 +25,7 @@ from babel.messages.extract import extract_from_file
 from babel.messages.pofile import read_po, write_po
 from documentation import ROOT
 from lxml import etree, html
+from tables import each_row
 
 from cgru_cli.documents.reader import document_of
 
@@ -99,7 +100,7 @@ CATALOGUES = stored(".po") | stored(".pot")
 CATALOGUES |= {f"{module.__name__}.po": catalogue(module) for module in MODULES}
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@each_row("name", TEXTS)
 def test_lines_of_plain_text(name):
     same, changed = both(name, TEXTS[name], str.upper)
     assert same == TEXTS[name]
@@ -117,7 +118,7 @@ def _tree(content):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", PAGES)
+@each_row("name", PAGES)
 def test_html(name):
     same, changed = both(name, PAGES[name])
     assert same == PAGES[name]
@@ -154,7 +155,7 @@ def test_markdown(name):
         assert yaml.safe_load(changed.decode().split("---")[1]) == {"title": "A title"}
 
 
-@pytest.mark.parametrize("name", stored(".srt"))
+@each_row("name", stored(".srt"))
 def test_subtitles(name):
     content = (FILES / name).read_bytes()
     same, changed = both(name, content)
@@ -171,7 +172,7 @@ def test_subtitles(name):
     assert re.findall(tags, changed) == re.findall(tags, content)
 
 
-@pytest.mark.parametrize("name", CATALOGUES)
+@each_row("name", CATALOGUES)
 def test_messages(name):
     same, changed = both(name, CATALOGUES[name])
     before, after = (read_po(io.BytesIO(x)) for x in (CATALOGUES[name], changed))
@@ -197,7 +198,7 @@ def test_messages(name):
                     assert plain[1] == change(plain[0])
 
 
-@pytest.mark.parametrize("name", [*stored(".xlf"), *stored(".xliff")])
+@each_row("name", [*stored(".xlf"), *stored(".xliff")])
 def test_units(name):
     content = (FILES / name).read_bytes()
     same, changed = both(name, content)
@@ -239,7 +240,7 @@ def _same_xml(one, other):
     )
 
 
-@pytest.mark.parametrize("name", stored(".docx"))
+@each_row("name", stored(".docx"))
 def test_word(name):
     content = (FILES / name).read_bytes()
     same, changed = both(name, content)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from bombs import refused
+from tables import each_row
 
 from cgru_cli.documents.reader import document_of
 
@@ -40,7 +41,7 @@ BOMB = b"""<?xml version="1.0"?>
 OUTSIDE = BOMB.replace(b'<!ENTITY a "aaaaaaaaaa">', b'<!ENTITY k SYSTEM "/etc/passwd">')
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "content", "message"),
     [
         ("a.docx", changed(**{"word/zeros.xml": bytes(20 << 20)}), "when unpacked"),

@@ -5,6 +5,7 @@ import zipfile
 
 import pytest
 from lxml import etree
+from tables import each_row
 
 from cgru_cli.documents.reader import document_of
 
@@ -77,8 +78,8 @@ def test_a_catalogue_becomes_utf_8_if_its_encoding_lacks_a_character(charset):
     assert "charset=UTF-8" in written and 'msgstr[0] "One ファイル"' in written
 
 
-@pytest.mark.parametrize("forms", ["", 'msgstr[0] ""\n', 'msgstr[0] ""\nmsgstr[1] ""\n'])
-@pytest.mark.parametrize("count", [1, 2, 4])
+@each_row("forms", ["", 'msgstr[0] ""\n', 'msgstr[0] ""\nmsgstr[1] ""\n'])
+@each_row("count", [1, 2, 4])
 def test_the_header_states_the_number_of_plural_forms(count, forms):
     catalogue = CATALOGUE.format(charset="UTF-8", count=count) + forms
     segments, written = translated("a.po", catalogue)
@@ -148,7 +149,7 @@ LINK = f"{field('begin')}{CODE}{field('separate')}{{}}{field('end')}"
 SIMPLE = '<w:fldSimple w:instr=" HYPERLINK x ">{}</w:fldSimple>'
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("around", "kept"),
     [
         (LINK, SIMPLE),

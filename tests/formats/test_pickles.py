@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shared_files import SHARED
+from tables import each_row
 
 from cgru_cli.errors import CgruError
 from cgru_cli.formats.pickles import load
@@ -61,7 +62,7 @@ def test_damage_gives_one_line(value, protocol, draw):
         assert "\n" not in str(error)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "expected"),
     [
         # Python 2 str is UTF-8 bytes, unicode is text: both are read as the same text
@@ -108,9 +109,9 @@ class _Calls:
         return self.call
 
 
-@pytest.mark.parametrize("protocol", range(6))
-@pytest.mark.parametrize("wrap", [lambda x: x, lambda x: {"a": [x]}, lambda x: ({"k": (x,)},)])
-@pytest.mark.parametrize("kind", ["system", "eval", "exec", "open"])
+@each_row("protocol", range(6))
+@each_row("wrap", [lambda x: x, lambda x: {"a": [x]}, lambda x: ({"k": (x,)},)])
+@each_row("kind", ["system", "eval", "exec", "open"])
 def test_runs_nothing(tmp_path, protocol, wrap, kind):
     proof = tmp_path / "ran"
     attack, wanted = {
@@ -129,7 +130,7 @@ def test_runs_nothing(tmp_path, protocol, wrap, kind):
     assert proof.exists()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "wanted"),
     [
         (b"cos\nsystem\n(S'true'\ntR.", "os.system; refused (only dictionaries"),
@@ -165,7 +166,7 @@ def _doubled(levels):
     return b"]" + b"q\x000(h\x00h\x00l" * levels + b"."
 
 
-@pytest.mark.parametrize(
+@each_row(
     "data",
     [
         b"]" * 5000 + b"a" * 4999 + b".",

@@ -14,6 +14,7 @@ import pytest
 from cases import random_arrays, small_structure
 from models import nmtpy, typed
 from shared_files import FIXTURES, SHARED, fixture_path, need
+from tables import each_row
 
 from cgru_cli.cli import main
 from cgru_cli.convert.job import verify
@@ -324,7 +325,7 @@ def test_legacy_configurations_are_all_known():
         assert any("transformer" in text for text in settings.unsupported)
 
 
-@pytest.mark.parametrize("name", LEGACY)
+@each_row("name", LEGACY)
 def test_legacy_configurations(name):
     file = need(SHARED / "legacy" / name)
     settings = from_nematus(read_json(file), str(file))

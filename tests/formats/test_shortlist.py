@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from cgru_cli.errors import CgruError
 from cgru_cli.formats.shortlist import Shortlist, union
@@ -125,7 +126,7 @@ def damaged(data, place):
 GOOD = binary({2: [32, 11], 6: [42]})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "problem"),
     [
         (b"", "an empty shortlist"),

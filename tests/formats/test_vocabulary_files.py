@@ -17,6 +17,7 @@ from commands import new_style, old_style
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shared_files import SHARED
+from tables import each_row
 
 from cgru_cli.errors import CgruError
 from cgru_cli.formats.vocabulary_files import (
@@ -110,8 +111,8 @@ def json_file(folder, content):
 # Formats.
 
 
-@pytest.mark.parametrize("compress", [bytes, gzip.compress])
-@pytest.mark.parametrize(
+@each_row("compress", [bytes, gzip.compress])
+@each_row(
     ("content", "unk", "kind"),
     [
         (json.dumps(old_style("the", "schön")).encode(), "UNK", "json"),
@@ -269,7 +270,7 @@ def test_corrupt_vocabulary_is_written_as_it_was(tmp_path):
     }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("ids", "needed"),
     [
         (old_style("a"), False),
@@ -322,7 +323,7 @@ def test_written_files_follow_the_umask(tmp_path):
 # Files that are not vocabularies.
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "message"),
     [
         ("", "is empty"),

@@ -1,9 +1,9 @@
 """YAML scalars: another parser reads them back, and Marian wrote the same."""
 
-import pytest
 import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tables import each_row
 
 from cgru_cli.formats.vocabulary_files import read_vocabulary
 from cgru_cli.formats.yaml_cpp import scalar
@@ -41,7 +41,7 @@ def test_vocabularies_with_such_words_are_read(tmp_path):
     assert read_vocabulary(windows).ids == {"</s>": 0, "<unk>": 1, "a": 2}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "written"),
     [
         (b"plain", b"plain"),

@@ -4,8 +4,8 @@ import math
 
 import minimal_cells
 import numpy as np
-import pytest
 import tensorflow as tf
+from tables import each_row
 
 from cgru_cli.network.units import SSRU, Sums
 from cgru_cli.parameters.cells import BiasPlace
@@ -33,8 +33,8 @@ def states_of_the_paper(kind, x, W):
     return found
 
 
-@pytest.mark.parametrize("steps", [1, 2, 3, 8, 21])
-@pytest.mark.parametrize(("kind", "matrices"), [("min_gru", 2), ("min_lstm", 3)])
+@each_row("steps", [1, 2, 3, 8, 21])
+@each_row(("kind", "matrices"), [("min_gru", 2), ("min_lstm", 3)])
 def test_both_ways_compute_the_paper(kind, matrices, steps):
     random = np.random.default_rng(steps)
     x, W = random.normal(size=(steps, E)), random.normal(size=(E, matrices * D))

@@ -70,8 +70,14 @@ def check_scores(scores, lengths, file):
     assert error.max() <= (MARIAN if marian else NEMATUS)
 
 
-SIX = ("a-shallow/model.npz", "b-layernorm/model.npz", "d-tied-all/model.npz",
-       "f-factors/model.npz", "e-deep-tf/native/model-1500", "marian-s2s-lstm/model.npz")  # fmt: skip
+SIX = (
+    "a-shallow/model.npz",
+    "b-layernorm/model.npz",
+    "d-tied-all/model.npz",
+    "f-factors/model.npz",
+    "e-deep-tf/native/model-1500",
+    "marian-s2s-lstm/model.npz",
+)
 
 
 @pytest.mark.parametrize("name", choice(SCORES, *SIX, others=LONG))

@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 import pytest
+from tables import each_row
 
 from cgru_cli.errors import UsageError
 from cgru_cli.optimization.optimizers import OPTIMIZERS, optimizer
@@ -105,7 +106,7 @@ def updated(name, given):
     return variable.value.numpy()
 
 
-@pytest.mark.parametrize(("name", "formula", "given"), CASES)
+@each_row(("name", "formula", "given"), CASES)
 def test_updates_are_the_formulas(name, formula, given):
     expected = formula(START, GRADIENTS, *given)
     np.testing.assert_allclose(updated(name, given), expected, rtol=1e-4, atol=1e-6)

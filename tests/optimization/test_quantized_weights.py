@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from scripted_step import START, Scripted, random_script, same
+from tables import each_row
 
 from cgru_cli.optimization.quantized_weights import Quantization
 
@@ -34,8 +35,8 @@ def quantized(weights, bits, log_based=False, steps=0):
     return nearest(weights, scale, bits, log_based)
 
 
-@pytest.mark.parametrize("steps", [0, 1, 3])
-@pytest.mark.parametrize(
+@each_row("steps", [0, 1, 3])
+@each_row(
     ("bits", "log_based"), [(2, False), (3, False), (8, False), (1, True), (3, True), (4, True)]
 )
 def test_rounding_equals_numpy(bits, log_based, steps):

@@ -11,6 +11,7 @@ from click.shell_completion import BashComplete
 from click.testing import CliRunner
 from commands import write_model
 from selection import choice
+from tables import each_row
 
 from cgru_cli.cli import main
 from cgru_cli.errors import CgruError
@@ -25,7 +26,7 @@ def completed(*words):
     return [(item.type, item.value) for item in complete.get_completions(list(given), last)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "kind"),
     [
         ("translate -m ", "file"), ("translate -m run/mo", "file"), ("translate -m A ", "file"),
@@ -44,7 +45,7 @@ def test_names_of_files_and_folders_are_completed(line, kind):
     assert given == kind
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "values"),
     [
         ("tr", ["train", "translate"]),
@@ -69,7 +70,7 @@ def error_line(*arguments, code=2):
     return line
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "message"),
     [
         ("translate -m", "-m lacks its value: -m MODEL..."),

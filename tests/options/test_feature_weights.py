@@ -6,6 +6,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.options.feature_weights import FeatureWeights, model_weights, read
@@ -63,7 +64,7 @@ def test_features_and_weights_must_be_the_same(tmp_path):
         asked.for_features(["F0"])
 
 
-@pytest.mark.parametrize(
+@each_row(
     "content, message",
     [
         ('{"F0": 1,\n}', r"not JSON \(.* line 2 "),

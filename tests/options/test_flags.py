@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pytest
 from click.testing import CliRunner
 from hypothesis import strategies as st
+from tables import each_row
 
 from cgru_cli.cli import main
 from cgru_cli.errors import UsageError
@@ -24,7 +25,7 @@ def parsed(*arguments, command="translate"):
         return the_command.options(**{name: context.params[name] for name in names})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "expected"),
     [
         ([], {}),
@@ -110,7 +111,7 @@ def test_numbers_are_finite(value):
     assert "a number from 0 to 10 is expected" in result.output
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "named", "help_of"),
     [
         (["--quick"], "--quick", "cgru"),

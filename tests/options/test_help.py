@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from documentation import commands, of_cgru, parse
+from tables import each_row
 
 from cgru_cli.cli import main
 from cgru_cli.options.flags import grouped, statements
@@ -35,7 +36,7 @@ def test_the_short_help_has_examples_and_the_usual_options(command):
     assert f"cgru {command} --help shows all {len(statements(stated.options))} options." in text
 
 
-@pytest.mark.parametrize("command", ["", *main.commands])
+@each_row("command", ["", *main.commands])
 def test_helps_end_with_the_page(command):
     for asked in ("-h", "--help"):
         last = shown(*command.split(), asked).splitlines()[-1].strip()

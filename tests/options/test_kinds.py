@@ -5,6 +5,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from cgru_cli.options.kinds import (
     Bounds,
@@ -18,7 +19,7 @@ from cgru_cli.options.kinds import (
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("bounds", "text", "inside", "outside"),
     [
         (Bounds(least=1, most=1000), "from 1 to 1,000", [1, 1000], [0, 1001, math.nan]),
@@ -45,7 +46,7 @@ def test_frequencies_are_numbers_with_a_unit(number, times, unit):
     assert frequencies(f"{number}{times}{unit},1.5m") == ((every, unit), (1.5, "m"))
 
 
-@pytest.mark.parametrize("text", ["", "often", "-1", "1x", "1.5u", "1e308", "9" * 400, "1,2"])
+@each_row("text", ["", "often", "-1", "1x", "1.5u", "1e308", "9" * 400, "1,2"])
 def test_what_is_no_frequency(text):
     with pytest.raises(
         ValueError, match=r"^(not understood; write 500|not a whole|more than 1,000)"
@@ -65,7 +66,7 @@ def test_something_is_due(text):
     assert not is_never(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "meaning"),
     [
         ("full", {}), ("full 0.5", {"temperature": 0.5}), ("topk 10", {"top": 10}),
@@ -78,7 +79,7 @@ def test_sampling(text, meaning):
     assert sampling(text) == meaning
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     ["", "full 0", "full -1", "full nan", "full 1e308", "full 1 2", "topk", "topk 0", "topk -1",
      "topk 2147483648", "topk 1.5", "topk 3 0", "nucleus", "nucleus 0", "nucleus 1.1",
@@ -95,7 +96,7 @@ def test_alignment(text, meaning):
     assert alignment(text) == meaning
 
 
-@pytest.mark.parametrize("text", ["", "0", "1.1", "1.5", "-0.5", "nan", "inf", "harder", "medium"])
+@each_row("text", ["", "0", "1.1", "1.5", "-0.5", "nan", "inf", "harder", "medium"])
 def test_what_is_no_alignment(text):
     with pytest.raises(ValueError, match="hard, soft or a threshold above 0, at most 1"):
         alignment(text)

@@ -6,6 +6,7 @@ import re
 
 import pytest
 from click.testing import CliRunner
+from tables import each_row
 
 from cgru_cli.cli import main
 from cgru_cli.errors import UsageError
@@ -79,7 +80,7 @@ def field_of(options, typed):
 # --- bounds -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("stated", NUMBERS, ids=named)
+@each_row("stated", NUMBERS, ids=named)
 def test_every_number_has_bounds_on_both_sides_and_a_default_within(stated):
     _, _, flag, default = stated
     bounds = flag.bounds
@@ -89,7 +90,7 @@ def test_every_number_has_bounds_on_both_sides_and_a_default_within(stated):
         assert one is None or one in flag.bounds
 
 
-@pytest.mark.parametrize("stated", NUMBERS, ids=named)
+@each_row("stated", NUMBERS, ids=named)
 def test_numbers_out_of_bounds_are_refused_by_name(stated):
     command, _, flag, _ = stated
     bounds = flag.bounds
@@ -105,7 +106,7 @@ def test_numbers_out_of_bounds_are_refused_by_name(stated):
         assert line.endswith(f"is expected (see cgru {command} --help)") and len(line) < 300
 
 
-@pytest.mark.parametrize("stated", NUMBERS, ids=named)
+@each_row("stated", NUMBERS, ids=named)
 def test_numbers_at_the_bounds_are_read(stated):
     _, _, flag, _ = stated
     bounds = flag.bounds
@@ -119,7 +120,7 @@ def test_numbers_at_the_bounds_are_read(stated):
         assert bounds.below is None or flag.read(str(math.nextafter(bounds.below, 0)))
 
 
-@pytest.mark.parametrize("stated", NUMBERS, ids=named)
+@each_row("stated", NUMBERS, ids=named)
 def test_bounds_hold_however_options_are_made(stated):
     command, name, flag, _ = stated
     bounds = flag.bounds
@@ -160,7 +161,7 @@ NEEDING = [stated for stated in ALL if stated[2].needs]
 EXCLUDING = [stated for stated in ALL if stated[2].excludes]
 
 
-@pytest.mark.parametrize("stated", NEEDING, ids=named)
+@each_row("stated", NEEDING, ids=named)
 def test_an_option_that_lacks_what_it_needs(stated):
     command, name, flag, default = stated
     options = COMMANDS[command]
@@ -171,7 +172,7 @@ def test_an_option_that_lacks_what_it_needs(stated):
     assert options(**{name: default}) == options()
 
 
-@pytest.mark.parametrize("stated", EXCLUDING, ids=named)
+@each_row("stated", EXCLUDING, ids=named)
 def test_options_that_exclude_each_other(stated):
     command, name, flag, _ = stated
     options = COMMANDS[command]
@@ -186,7 +187,7 @@ def test_options_that_exclude_each_other(stated):
     assert options(**alone)
 
 
-@pytest.mark.parametrize("stated", [s for s in ALL if s[2].needs or s[2].excludes], ids=named)
+@each_row("stated", [s for s in ALL if s[2].needs or s[2].excludes], ids=named)
 def test_options_that_are_named_are_there(stated):
     command, _, flag, _ = stated
     known = {
@@ -255,7 +256,7 @@ PRIVATE = re.compile(
 POINTING = re.compile(r"^(of|they|them|it|its|these|those|the same (of|as)|what they|and|when it) ")
 
 
-@pytest.mark.parametrize("stated", ALL, ids=named)
+@each_row("stated", ALL, ids=named)
 def test_a_help_stands_alone(stated):
     _, _, flag, _ = stated
     assert not PRIVATE.search(flag.help), flag.help

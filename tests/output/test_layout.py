@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from shared_files import SHARED
+from tables import each_row
 
 from cgru_cli.errors import UsageError
 from cgru_cli.output.hypothesis import Hypothesis
@@ -65,8 +66,8 @@ def same(written, path):
 MARIAN = ("marian-*/nbest.*", "*/marian-*/nbest.*")
 
 
-@pytest.mark.parametrize("name", [n for n in files(*MARIAN) if "align" not in n])
-@pytest.mark.parametrize("program", ["marian", "cgru"])
+@each_row("name", [n for n in files(*MARIAN) if "align" not in n])
+@each_row("program", ["marian", "cgru"])
 def test_marian_n_best(name, program):
     def parse(fields):
         number, text, features, total = fields
@@ -99,7 +100,7 @@ def test_marian_soft_alignment_and_word_scores(name):
     assert same(rewrite(layout, path, parse), path)
 
 
-@pytest.mark.parametrize("name", files("marian-*/best.*"))
+@each_row("name", files("marian-*/best.*"))
 def test_marian_best(name):
     path = fixture(name)
     written = [
@@ -112,7 +113,7 @@ def test_marian_best(name):
 TF = ("[a-f]*-*/nbest.*", "[a-f]*-*/native/nbest.*")
 
 
-@pytest.mark.parametrize("name", [n for n in files(*TF) if "marian" not in n and "dl4mt" not in n])
+@each_row("name", [n for n in files(*TF) if "marian" not in n and "dl4mt" not in n])
 def test_nematus_tf_n_best_with_its_padding(name):
     def parse(fields):
         number, text, score = fields

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from cases import tiny
+from tables import each_row
 
 from cgru_cli.options.flags import statements
 from cgru_cli.options.train import TrainOptions
@@ -112,8 +113,8 @@ def test_scaled():
             check_glorot(array)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize(
+@each_row("scheme", SCHEMES)
+@each_row(
     "changes",
     [
         {

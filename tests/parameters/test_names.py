@@ -4,10 +4,10 @@ import dataclasses
 import re
 
 import numpy as np
-import pytest
 from cases import tiny
 from hypothesis import given, settings
 from models import structures
+from tables import each_row
 
 from cgru_cli.parameters.names import INERT, is_training_array, parameters
 from cgru_cli.parameters.parameter import MARIAN, Dialect
@@ -143,7 +143,7 @@ def table(structure):
     return {row.name: row.size(structure) for row in parameters(structure)}
 
 
-@pytest.mark.parametrize("field", CHANGES)
+@each_row("field", CHANGES)
 def test_every_field_of_a_structure_changes_its_arrays(field):
     """So that the arrays alone determine it."""
     assert table(tiny(**DEEP | {field: CHANGES[field]})) != table(tiny(**DEEP))
@@ -162,7 +162,7 @@ def test_fields_that_arrays_do_not_determine():
     assert fields == set(CHANGES) | set(COMPUTED_OTHERWISE)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "structure", "dialect"),
     [
         ("a-shallow", {}, Dialect.NEMATUS),

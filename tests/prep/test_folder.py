@@ -8,6 +8,7 @@ import string
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tables import each_row
 
 from cgru_cli.errors import CgruError
 from cgru_cli.prep import folder as manifest
@@ -317,7 +318,7 @@ def test_differences_in_words():
     assert difference(old, moved) == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "expected"),
     [
         ("train.src", True), ("test12.raw", True), ("dev.ref", True), ("vocab.factor2.json", True),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import each_row
 
 from cgru_cli.options.prep import PrepOptions
 from cgru_cli.prep.chunk_work import digest
@@ -36,7 +37,7 @@ def reason(options, source, target):
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("switch", "source", "target", "found"),
     [
         ({"keep_empty": False}, "", "b", "empty"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from deep_cells import INPUT, STATE, Cell, State
 from deep_equations import DeepModel
+from tables import each_row
 
 # --- each unit's step against stock Keras cells ---------------------------------------------
 
@@ -40,7 +41,7 @@ def swapped(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.concatenate([z, r, x], axis=-1)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("unit", "bias"),
     [
         ("gru", INPUT),
@@ -52,7 +53,7 @@ def swapped(a: np.ndarray, x: np.ndarray) -> np.ndarray:
         ("relu", INPUT),
     ],
 )
-@pytest.mark.parametrize("has_input", [True, False])
+@each_row("has_input", [True, False])
 def test_units_equal_those_of_keras(unit, bias, has_input):
     arrays = cell_arrays(unit)
     rng = np.random.default_rng(1)
@@ -106,8 +107,8 @@ def with_norms(arrays: dict[str, np.ndarray], skip=()) -> dict[str, np.ndarray]:
     return result
 
 
-@pytest.mark.parametrize("unit", ["gru", "gru-before", "lstm", "tanh", "relu"])
-@pytest.mark.parametrize("place", ["first", "with context", "state", "state, no input", "last"])
+@each_row("unit", ["gru", "gru-before", "lstm", "tanh", "relu"])
+@each_row("place", ["first", "with context", "state", "state, no input", "last"])
 def test_layer_norm_of_units(unit, place):
     a = with_norms(cell_arrays(unit))
     rng = np.random.default_rng(1)
@@ -424,8 +425,8 @@ def test_encoder_decoder_takes_each_reader_where_it_ends():
     same(forced.contexts, [forced.annotations[-1]] * 4)
 
 
-@pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("normalization", ["none", "nematus"])
+@each_row("unit", UNITS)
+@each_row("normalization", ["none", "nematus"])
 def test_attention_to_a_single_position_is_an_encoder_decoder(unit, normalization):
     """For an empty sentence, EOS is the mean, the last annotation and every context."""
     settings = {"encoder_unit": unit, "decoder_unit": unit, "normalization": normalization}
@@ -480,8 +481,8 @@ def test_language_model_by_hand():
         same(forced.distributions[j], np.log(p / p.sum()))
 
 
-@pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("normalization", ["none", "nematus"])
+@each_row("unit", UNITS)
+@each_row("normalization", ["none", "nematus"])
 def test_base_transitions_are_those_of_a_cgru_that_sees_no_context(unit, normalization):
     """The position of the bias in a cell without input, for each type with its own names."""
     structure = {"decoder_base_transition": 4, "decoder_depth": 2, "decoder_high_transition": 2}

@@ -14,6 +14,7 @@ import tracemalloc
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tables import each_row
 
 from cgru_cli.errors import CgruError, OutputClosed, UsageError
 from cgru_cli.system import lines as module
@@ -247,7 +248,7 @@ def test_carriage_returns_stay_and_are_warned_about_once(tmp_path, capsys):
     assert told.count("\\r\\n") == 1 and "tr -d '\\r' <" in told
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "content", "says"),
     [
         ("missing", None, "No such file"),

@@ -4,6 +4,7 @@ import io
 
 import numpy as np
 import pytest
+from tables import each_row
 
 from cgru_cli.errors import CgruError
 from cgru_cli.system.lines import LineReader, count_lines
@@ -15,8 +16,8 @@ def numbers_of(path):
         return [[float(word) for word in line.split(" ")] for line in reader.rest()]
 
 
-@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", ">f4", "i2", "u1"])
-@pytest.mark.parametrize("order", ["C", "F"])
+@each_row("dtype", ["f2", "f4", "f8", ">f4", "i2", "u1"])
+@each_row("order", ["C", "F"])
 def test_rows_are_lines_of_the_same_numbers(tmp_path, dtype, order):
     rows = np.asarray(np.random.default_rng(1).normal(0, 50, (5, 3)) ** 2, dtype, order=order)
     np.save(tmp_path / "rows.npy", rows)

@@ -1,6 +1,7 @@
 """Numbers as other programs read them, too."""
 
 import pytest
+from tables import each_row
 
 from cgru_cli.system.plain_numbers import plain_number
 
@@ -12,10 +13,8 @@ def test_numbers():
         assert plain_number(float, text) == float(text)
 
 
-@pytest.mark.parametrize("kind", [int, float])
-@pytest.mark.parametrize(
-    "text", ["", " 1", "1 ", "1_000", "\u0661", "\uff11", "1\n", "1\xa0", b"1_0"]
-)
+@each_row("kind", [int, float])
+@each_row("text", ["", " 1", "1 ", "1_000", "\u0661", "\uff11", "1\n", "1\xa0", b"1_0"])
 def test_others(kind, text):
     with pytest.raises(ValueError):
         plain_number(kind, text)

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from cgru_cli.errors import CgruError
 from cgru_cli.system.typed_json import dataclass_from_json
@@ -60,7 +61,7 @@ def test_a_round_trip():
     assert dataclass_from_json(Outer, stored, "f") == other
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "message"),
     [
         ({"flag": 1}, "flag: expected bool, got int"),
@@ -97,7 +98,7 @@ def test_a_value_of_another_type_is_an_error_of_one_line(change, message):
         dataclass_from_json(Outer, GOOD | change, "run/s.json", "restore it")
 
 
-@pytest.mark.parametrize("name", GOOD)
+@each_row("name", GOOD)
 def test_every_field_is_required(name):
     with pytest.raises(CgruError, match=f"^f: damaged: missing required field {name}$"):
         dataclass_from_json(Outer, {n: v for n, v in GOOD.items() if n != name}, "f")

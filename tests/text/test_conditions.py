@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from cgru_cli.errors import CgruError
 from cgru_cli.text.conditions import condition_columns
@@ -27,7 +28,7 @@ def test_numbers_stay_bit_exact_in_a_batch(numbers):
     assert mask.tolist() == [[1.0, 1.0]]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "message"),
     [
         ("", "0 numbers; 2 are expected in each line"),

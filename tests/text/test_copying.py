@@ -6,6 +6,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from cgru_cli.errors import UsageError
 from cgru_cli.text.copying import (
@@ -21,7 +22,7 @@ from cgru_cli.text.copying import (
 ALL = Copying(BUILT_IN)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "text", "found"),
     [
         ("number", "10 of 3.1.4, (2019) and 5%.", ["10", "3.1.4", "2019", "5"]),

@@ -15,6 +15,7 @@ from random_markup import (
     random_placed,
     shape,
 )
+from tables import each_row
 
 from cgru_cli.text.mark_places import place_marks
 from cgru_cli.text.markup import Markup, with_references
@@ -34,7 +35,7 @@ def placed(line, translation, links, form="html"):
     return place_marks(markup, weights, words_before(markup), lambda n: " ".join(words[:n]))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "translation", "links", "expected"),
     [
         ("a <b>big house</b>.", "ein großes Haus .", [0, 1, 2, 2], "ein <b>großes Haus .</b>"),
@@ -71,7 +72,7 @@ def test_html(line, translation, links, expected):
     assert placed(line, translation, links) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "translation", "links", "expected"),
     [
         ("a **big** *house*", "ein Haus großes", [0, 2, 1], "ein *Haus* **großes**"),
@@ -114,7 +115,7 @@ def test_markdown(line, translation, links, expected):
     assert placed(line, translation, links, "markdown") == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "translation", "links", "expected"),
     [
         ("the **a** **b**", "A B", [1, 2], "**A** **B**"),

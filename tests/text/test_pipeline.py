@@ -10,6 +10,7 @@ import pytest
 import sentencepiece
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from cgru_cli.errors import CgruError
 from cgru_cli.text.moses import CaseModel
@@ -214,7 +215,7 @@ def test_factors_are_repeated_on_sub_words():
             of.apply(wrong)
 
 
-@pytest.mark.parametrize("name", [*PIPELINES, "true case"])
+@each_row("name", [*PIPELINES, "true case"])
 def test_file_has_the_whole_pipeline(name, tmp_path):
     of = TRUE if name == "true case" else PIPELINES[name]
     (tmp_path / "preprocess.json").write_text(json.dumps(of.as_json()), "utf-8")
@@ -244,7 +245,7 @@ def with_setting(**changes):
     return damaged(settings={**GOOD["settings"], **changes})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("values", "message"),
     [
         ([], "a JSON object is expected"),

@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+from tables import each_row
 
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.text.sentences import Sentences
@@ -14,7 +15,7 @@ def test_without_the_package(monkeypatch):
         Sentences("en")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("language", "line", "sentences"),
     [
         ("en", "Mr. Smith paid 3.5 euros. Why?", ["Mr. Smith paid 3.5 euros.", "Why?"]),

@@ -15,6 +15,7 @@ import sentencepiece
 from hypothesis import given
 from hypothesis import strategies as st
 from subword_nmt import apply_bpe
+from tables import each_row
 
 from cgru_cli.errors import CgruError
 from cgru_cli.text import subwords
@@ -70,7 +71,7 @@ def test_codes_split_as_defined(word):
 DAMAGE = ["\n", " ", "\r\n", "\r", "\x85", "\u2028", "\f", "\xa0", "\t", "#version: 0.1\n", "\0"]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each_row("seed", range(40))
 def test_damaged_codes_are_refused_or_split_as_subword_nmt_does(seed, tmp_path):
     """Of a file of codes, and of those in a preprocess.json."""
     draw = random.Random(seed)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from commands import new_style, old_style
+from tables import each_row
 
 from cgru_cli.errors import CgruError
 from cgru_cli.text.vocabulary import Vocabulary
@@ -58,7 +59,7 @@ def test_the_unknown_word_of_each_format(format, ids, unknown):
     assert Vocabulary(ids, format=format).unk_id == unknown
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("format", "ids", "refused"),
     [
         ("text", {"<s>": 0, "</s>": 1}, True),

@@ -3,6 +3,7 @@
 import dataclasses
 
 import pytest
+from tables import each_row
 
 from cgru_cli.errors import UsageError
 from cgru_cli.options.train import TrainOptions
@@ -119,7 +120,7 @@ LEAST = {
 }
 
 
-@pytest.mark.parametrize("name", LEAST)
+@each_row("name", LEAST)
 def test_numbers_that_are_too_small(name):
     options = {"lr_decay": 0.5} if name.startswith("lr_decay_") else {}
     least = LEAST[name]
@@ -130,16 +131,16 @@ def test_numbers_that_are_too_small(name):
         plan(**options, **{name: (number - 1,) if several else number - 1})
 
 
-@pytest.mark.parametrize(
+@each_row(
     "field", [f.name for f in dataclasses.fields(TrainOptions) if f.name.startswith("dropout_")]
 )
-@pytest.mark.parametrize("value", [-0.1, 1.0, 2.0])
+@each_row("value", [-0.1, 1.0, 2.0])
 def test_shares(field, value):
     with pytest.raises(UsageError, match=f"^--{field.replace('_', '-')} .* from 0 to below 1"):
         plan(**{field: value})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("options", "message"),
     [
         ({"can_validate": False}, "nothing would end this training"),

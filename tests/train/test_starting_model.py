@@ -7,6 +7,7 @@ import pytest
 import runs
 from cases import small_structure
 from shared_files import fixture_path
+from tables import each_row
 
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.formats import read_model
@@ -67,8 +68,8 @@ def test_a_language_model_does_not_divide_by_length_by_default(data):
     assert started(data, **small)[0].settings.normalize == 1
 
 
-@pytest.mark.parametrize("cell", ["gru", "lstm", "tanh"])
-@pytest.mark.parametrize("kind", list(Type))
+@each_row("cell", ["gru", "lstm", "tanh"])
+@each_row("kind", list(Type))
 def test_a_structure_is_described_by_the_options_that_made_it(kind, cell):
     """A type may lack the encoder or the decoder."""
     vocabulary = Vocabulary({word: i for i, word in enumerate(["eos", "UNK", *"abcd"])})

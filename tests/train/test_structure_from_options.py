@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 from cases import small_structure
 from models import pad_source, pad_target, random_pairs
+from tables import each_row
 
 from cgru_cli.corpus.batches import Batch
 from cgru_cli.corpus.dropout import Rates, masks
@@ -94,7 +95,7 @@ STRUCTURES = [
 ]
 
 
-@pytest.mark.parametrize("changes", STRUCTURES)
+@each_row("changes", STRUCTURES)
 def test_options_describe_a_structure(changes):
     """`new_structure` is the reverse of `described`."""
     s = small_structure(**({"source_vocabularies": (4,), "target_vocabulary": 4} | changes))
@@ -102,7 +103,7 @@ def test_options_describe_a_structure(changes):
     assert new_structure(TrainOptions(**described(s)), vocabularies, s.condition_size) == s
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("options", "message"),
     [
         ({"dim_factors": (3, 2)}, "1 widths that add up to --dim-emb 512 are needed"),

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cases import random_arrays, small_structure
+from tables import each_row
 
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.formats.model import Model
@@ -61,7 +62,7 @@ def test_one_file_for_one_embedding(tmp_path):
         place(given, [TARGET, TARGET], [path, path])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "message"),
     [
         ("a 1 2 3\n", r"line 1: a word and 3 numbers, the embedding has 6"),

@@ -5,6 +5,7 @@ import gzip
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from cgru_cli.errors import CgruError
 from cgru_cli.formats.loaded_model import LoadedModel, Reading
@@ -32,7 +33,7 @@ def phrases(**settings):
     return Phrases(LoadedModel(model, [vocabulary], vocabulary), Reading())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "force_decode", "expected"),
     [
         ("a b", False, Fields("a b", "", [], [])),

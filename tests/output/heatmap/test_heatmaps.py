@@ -8,6 +8,7 @@ import pytest
 from commands import SOURCE, TARGET, as_marian, in_process, one_line, vocabulary, write_model
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from cgru_cli.errors import CgruError, OutputClosed, UsageError
 from cgru_cli.output import picture_style
@@ -284,9 +285,7 @@ def test_lines_are_chosen_by_numbers_and_ranges(numbers):
     assert chosen_lines(", ".join(reversed(parts)), 60) == numbers
 
 
-@pytest.mark.parametrize(
-    "text", ["", "0", "1,", "a", "-3", "5-2", "1-2-3", "1;2", "0-3", "\u0661", "\u00b2"]
-)
+@each_row("text", ["", "0", "1,", "a", "-3", "5-2", "1-2-3", "1;2", "0-3", "\u0661", "\u00b2"])
 def test_invalid_line_numbers(text):
     with pytest.raises(UsageError, match="as 1,3-5"):
         chosen_lines(text, 200)

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from models import text_lines
+from tables import each_row
 
 from cgru_cli.errors import CgruError
 from cgru_cli.score.n_best.entry import parse
@@ -22,7 +23,7 @@ def test_marians_lines_are_parsed(number, words, values, total):
     assert (entry.words, entry.length) == (len(words) + 1, None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line, features",
     [
         ("0 ||| a b ||| F0= -1 Score= -2 ||| -3", {"F0": -1, "Score": -2}),
@@ -63,7 +64,7 @@ def test_new_total_follows_the_features(line, expected):
     assert parse(parse(line).with_total(0.25)[:-1]).features == parse(line).features
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line, message",
     [
         ("a b c", "no entry of an n-best list"),

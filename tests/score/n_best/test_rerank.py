@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from cgru_cli.errors import CgruError
 from cgru_cli.options.feature_weights import FeatureWeights
@@ -73,7 +74,7 @@ def test_lengths_are_in_words_of_the_model():
         reranked(lines, alpha=1.0, in_words=False)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "lines, message",
     [
         (["0 ||| a ||| F0= 1", "x"], "list: line 2: no entry"),

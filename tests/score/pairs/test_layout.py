@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from tables import each_row
 
 from cgru_cli.errors import UsageError
 from cgru_cli.output.hypothesis import Hypothesis
@@ -90,7 +91,7 @@ def test_right_to_left_output_is_printed_in_reading_order():
     assert text == "-2.500000 ||| 0-1 1-0 2-2 ||| WordScores= -0.75 -1.5 -0.25\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "entry, expected",
     [
         ("0 ||| A B ||| F0= -1 ||| -9", "0 ||| A B ||| F0= -1 Score= -2.5 ||| -9"),

@@ -5,6 +5,7 @@ import json
 import math
 
 import pytest
+from tables import each_row
 
 from cgru_cli.errors import CgruError
 from cgru_cli.options.train import TrainOptions
@@ -56,7 +57,7 @@ def test_higher_is_better(metric):
     ]
 
 
-@pytest.mark.parametrize("metric", LOWER_IS_BETTER)
+@each_row("metric", LOWER_IS_BETTER)
 def test_values_that_are_not_finite_are_never_best(metric):
     patience = patience_of([metric])
     expected = [(False, i + 1, False) for i in range(3)]
@@ -183,7 +184,7 @@ def test_metrics_may_change():
 RECORD = {"metric": "bleu", "best": 1.0, "best_update": 1, "stalled": 0}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "data",
     [
         None,

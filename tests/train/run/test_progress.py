@@ -7,6 +7,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.system.typed_json import dataclass_from_json
@@ -24,7 +25,7 @@ def from_json(data):
     return dataclass_from_json(Progress, data, "run/state.json")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text, every, unit",
     [
         ("500", 500, "u"),
@@ -49,7 +50,7 @@ def test_forms_of_frequencies(text, every, unit):
     assert Frequency.parse(str(frequency)) == frequency
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text", ["", "u", "-5", "5x", "5 u", "1e3", "1.5u", "0.5e", "5uu", "1,000", "nan", "5h", "٣"]
 )
 def test_errors_list_the_valid_forms(text):
@@ -64,7 +65,7 @@ def test_several_limits():
         Frequency.parse_all("10e,")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text, before, now, due",
     [
         ("100u", {"updates": 99}, {"updates": 100}, True),
@@ -137,7 +138,7 @@ def test_progress_by_hand():
     assert from_json(dataclasses.asdict(two)) == two
 
 
-@pytest.mark.parametrize(
+@each_row(
     "change",
     [
         {"updates": -1},

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from cases import small_structure
+from tables import each_row
 
 from cgru_cli.errors import CgruError
 from cgru_cli.options.train import TrainOptions
@@ -42,8 +43,8 @@ def test_a_course_is_restored_exactly():
     assert (saved.patience, saved.jit, saved.identity) == (PATIENCE.saved(), True, {"seed": 1})
 
 
-@pytest.mark.parametrize("name", SAVED)
-@pytest.mark.parametrize("value", [None, "x", [], {}])
+@each_row("name", SAVED)
+@each_row("value", [None, "x", [], {}])
 def test_damaged_states(name, value):
     if name in ("identity", "chosen", "stated") and value == {}:
         return
@@ -74,7 +75,7 @@ def test_other_options_may_change():
     check_same(before, now, "f")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "named"),
     [
         ({"mini_batch": 81}, "--mini-batch was 80, is 81"),
