@@ -6,6 +6,7 @@ import pytest
 from cases import random_arrays
 from integer_products import integer_products, is_exact, saturated
 from models import ladder_oracle, pad_source, pad_target, typed
+from tolerances import LOG_PROBABILITY
 
 from cgru_cli.network.network import Network
 from cgru_cli.network.onnx_export import exported
@@ -112,7 +113,7 @@ def assert_same_lists(found, expected):
     for one, other in zip(found, expected, strict=True):
         assert [words for words, *_ in one] == [words for words, *_ in other]
         for (words, score, *_), (_, exact, *_) in zip(one, other, strict=True):
-            assert abs(score - exact) < 1e-5 * len(words)  # float32, and errors add up
+            assert abs(score - exact) < LOG_PROBABILITY * len(words)
 
 
 def unprepared(graph, around=()):
@@ -151,7 +152,7 @@ def test_onnx_runtime_computes_the_equations(name):
     for row, words, wanted in zip(scores.log_probs, sources, targets, strict=True):
         given = words if s.has_source else None
         expected = exact.force_decode(given, wanted).log_probs
-        np.testing.assert_allclose(row[: len(expected)], expected, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(row[: len(expected)], expected, atol=LOG_PROBABILITY)
         assert not row[len(expected) :].any()
     sizes = [len(words) + 1 for words in sources]
     own = Ensemble([Network(s, arrays)], [1.0])
