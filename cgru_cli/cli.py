@@ -169,10 +169,11 @@ def _program(words: Sequence[str]) -> str | None:
 
 @click.group(
     cls=Group,
-    context_settings=WIDTH | {"help_option_names": ["-h", "--help"]},
+    context_settings=WIDTH,
     epilog="Documentation: docs/index.md; docs/options.md lists all options.",
 )
 @click_command.version_option
+@click.help_option("-h", "--help")
 def main() -> None:
     """Recurrent neural machine translation: prepare, train, translate, score, convert, serve."""
 

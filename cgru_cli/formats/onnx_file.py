@@ -21,6 +21,9 @@ from .array_files import MOST_ARRAYS, StoredArray
 ATTRIBUTE = "cgru"  # the key of the description in the metadata
 BEGIN, STEP, NARROW_STEP, SCORING_STEP = range(4)  # the values of the graph's input `task`
 VERSION = 1  # of the graph's inputs, outputs and description
+# Processors without VNNI add two products of an unsigned byte and a weight in 16 bits, which hold
+# 2 * 255 * 64 = 32,640 and not twice 255 * 127.
+LARGEST_WEIGHT = 64
 # numbers of the fields to read, from onnx.proto
 _GRAPH, _METADATA, _INITIALIZER = 7, 14, 5
 _KEY, _VALUE = 1, 2

@@ -16,6 +16,7 @@ from .array_files import StoredArray
 from .dialects import DESCRIPTIONS, convention, program, recognise, refuse_uncomputable, smoothed
 from .model import Model, ModelSettings
 from .model_files import ModelFile, opened
+from .onnx_file import LARGEST_WEIGHT
 from .own_configuration import LARGEST_INERT
 from .sizes_from_arrays import NamedArray
 from .structure_from_arrays import candidates, compare, layout_of, structure_of, transition_biases
@@ -47,10 +48,11 @@ def described(file: ModelFile) -> Model:
     """The model in an ONNX file, without its arrays, for ONNX Runtime."""
     own, settings = file.own, file.settings
     assert own  # noqa: S101 - for types: each file has a description
-    if own.precision == "int8" and instructions().get("int8") == "none":
+    wide = own.precision == "int8" and own.largest_weight > LARGEST_WEIGHT
+    if wide and instructions().get("int8") == "none":
         warn(
-            f"{file.path}: this processor lacks instructions for 8-bit products (VNNI, or Arm's "
-            "i8mm): ONNX Runtime computes them slowly and may round their sums"
+            f"{file.path}: an int8 file of cgru 0.2 or earlier; on this processor, without VNNI, "
+            "its sums overflow and its scores are wrong; convert the original model again"
         )
     settings.update(ModelSettings(**own.decoding))
     return Model(

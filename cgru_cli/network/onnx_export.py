@@ -21,7 +21,7 @@ import numpy as np
 import tensorflow as tf
 
 from ..errors import CgruError
-from ..formats.onnx_file import ATTRIBUTE, NARROW_STEP, SCORING_STEP, VERSION
+from ..formats.onnx_file import ATTRIBUTE, LARGEST_WEIGHT, NARROW_STEP, SCORING_STEP, VERSION
 from ..parameters.structure import Condition, Structure
 from ..system.versions import installed
 from .inference import forward_only
@@ -58,6 +58,8 @@ def exported(
             graphs.append(from_function(traced, signature, OPSET)[0].graph)
     own = {**description, "version": VERSION, "precision": precision}
     own["vocabulary"] = structure.target_vocabulary
+    if precision == "int8":
+        own["largest_weight"] = LARGEST_WEIGHT
     return content(joined(graphs, arrays, OPSET), {ATTRIBUTE: json.dumps(own)}, precision)
 
 

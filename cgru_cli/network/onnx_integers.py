@@ -10,12 +10,15 @@ import numpy as np
 import onnx
 from onnx import GraphProto, NodeProto, TensorProto, helper, numpy_helper
 
+from ..formats.onnx_file import LARGEST_WEIGHT
+
 
 def in_8_bits(model: onnx.ModelProto) -> onnx.ModelProto:
     """The model with matrix products of 8-bit integers, and a scale for each column of weights.
 
-    ONNX Runtime first computes the nodes that depend only on arrays, because it can quantise only
-    constant matrices.
+    Weights are at most LARGEST_WEIGHT, so that sums are exact on every processor. ONNX Runtime
+    first computes the nodes that depend only on arrays, because it can quantise only constant
+    matrices.
     """
     import onnxruntime
     from onnxruntime.quantization import QuantType, quantize_dynamic
@@ -37,6 +40,7 @@ def in_8_bits(model: onnx.ModelProto) -> onnx.ModelProto:
                 result,
                 op_types_to_quantize=["MatMul"],
                 per_channel=True,
+                reduce_range=True,
                 weight_type=QuantType.QInt8,
                 extra_options={"EnableSubgraph": True, "MatMulConstBOnly": True},
             )
@@ -50,7 +54,8 @@ def in_8_bits(model: onnx.ModelProto) -> onnx.ModelProto:
 def _take_from_8_bits(graph: GraphProto) -> None:
     """Store matrices from which rows or columns are gathered, such as embeddings, in 8 bits.
 
-    Each row or column has a scale. A matrix that products also use is stored once.
+    Each row or column has a scale, and its largest integer is 127. A matrix that products also use
+    is stored once, with the integers of the products.
     """
     readers: dict[str, set[tuple[str, int]]] = {}
     for node in (node for inner in graphs(graph) for node in inner.node):
@@ -63,25 +68,34 @@ def _take_from_8_bits(graph: GraphProto) -> None:
         if (kind, len(readers[name])) != ("Gather", 1) or "/" in name or len(tensor.dims) != 2:
             continue
         matrix = numpy_helper.to_array(tensor)
-        scales = np.abs(matrix).max(axis=1 - axis, keepdims=True) / np.float32(127)
-        integers = np.rint(matrix / np.where(scales, scales, 1)).astype(np.int8)
         parts[name] = axis, f"{name}/integers", f"{name}/scales"
         graph.initializer.remove(tensor)
-        for other in list(graph.initializer):
-            if other.data_type != TensorProto.INT8:
-                continue
-            multiplied = numpy_helper.to_array(other)
-            for kind, same in (("Identity", integers), ("Transpose", integers.T)):
-                if np.array_equal(multiplied, same):
-                    graph.initializer.remove(other)
-                    graph.node.insert(0, helper.make_node(kind, [parts[name][1]], [other.name]))
-                    break
+        for largest in (LARGEST_WEIGHT, 127):
+            scales = np.abs(matrix).max(axis=1 - axis, keepdims=True) / np.float32(largest)
+            integers = np.rint(matrix / np.where(scales, scales, 1)).astype(np.int8)
+            same = list(_multiplied(graph, integers))
+            if same:
+                break
+        for kind, other in same:
+            graph.initializer.remove(other)
+            graph.node.insert(0, helper.make_node(kind, [parts[name][1]], [other.name]))
         for array, part in zip((integers, scales), parts[name][1:], strict=True):
             graph.initializer.append(numpy_helper.from_array(array, part))
     for inner in graphs(graph):
         nodes = [part for node in inner.node for part in _taken(node, parts)]
         del inner.node[:]
         inner.node.extend(nodes)
+
+
+def _multiplied(graph: GraphProto, integers: np.ndarray) -> Iterator[tuple[str, TensorProto]]:
+    """Stored matrices equal to these integers, and the kind of node that makes each of them."""
+    for tensor in graph.initializer:
+        if tensor.data_type == TensorProto.INT8:
+            matrix = numpy_helper.to_array(tensor)
+            for kind, same in (("Identity", integers), ("Transpose", integers.T)):
+                if np.array_equal(matrix, same):
+                    yield kind, tensor
+                    break
 
 
 def _taken(node: NodeProto, parts: Mapping[str, tuple[int, str, str]]) -> Sequence[NodeProto]:

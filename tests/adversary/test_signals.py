@@ -4,10 +4,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 import runs
+from patience import PATIENCE
 
 pytestmark = pytest.mark.long
 
@@ -16,7 +16,7 @@ BOTH = pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 CATCHING = """
 try:
     print("here", flush=True)
-    time.sleep(30)
+    time.sleep(600)
 except BaseException as error:  # as an import machinery may that is interrupted
     print("caught", error, file=sys.stderr)
 """
@@ -36,10 +36,8 @@ def stopped(folder, script, signum):
         env=environment(folder),
     )  # fmt: skip
     assert process.stdout.readline() == "here\n"
-    start = time.monotonic()
     process.send_signal(signum)
-    _, messages = process.communicate(timeout=20)
-    assert time.monotonic() - start < 10
+    _, messages = process.communicate(timeout=PATIENCE)  # the script would last longer
     return process.returncode, messages
 
 
@@ -74,7 +72,7 @@ class Used:
 def command():
     atexit.register(print, "cleaned", file=sys.stderr)
     print("here", flush=True)
-    time.sleep(30)
+    time.sleep(600)
 
 used = Used()
 cgru_cli.cli.main = stop_cleanly()(command)
@@ -140,7 +138,7 @@ else:
 """
     (tmp_path / "script.py").write_text(script)
     run = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, env=environment(tmp_path),
-                         capture_output=True, text=True, timeout=60)  # fmt: skip
+                         capture_output=True, text=True, timeout=PATIENCE)  # fmt: skip
     assert (run.returncode, run.stdout, run.stderr) == (0, "4\n", "")
 
 

@@ -18,6 +18,7 @@ import sentencepiece
 from browsers import Page, browser, violations  # noqa: F401
 from cases import random_arrays, small_structure
 from models import typed
+from patience import PATIENCE
 from selection import choice
 from shared_files import ROOT, SHARED, need
 
@@ -217,7 +218,7 @@ def translate(page, text):
     until(lambda: page.find("#status").text == "Ready")
 
 
-def until(condition, seconds=60):
+def until(condition, seconds=PATIENCE):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "too late"

@@ -7,6 +7,7 @@ import tensorflow as tf
 from cases import random_arrays, small_structure
 from forced import force_decode
 from models import pad_source, pad_target
+from tolerances import LOG_PROBABILITY, WEIGHTS
 
 from cgru_cli.network.network import Network
 from cgru_cli.parameters.structure import Encoder, Pooling, Type, Unit
@@ -46,18 +47,18 @@ def test_a_type(kind):
     structure, arrays = a_model(Type(kind), **changes)
     found, alignment = forced(structure, arrays, SOURCE, TARGET)
     expected, alphas = equations.follow(kind, arrays, [*SOURCE, 0], [*TARGET, 0])
-    np.testing.assert_allclose(found, np.log(expected), atol=1e-5)
+    np.testing.assert_allclose(found, np.log(expected), atol=LOG_PROBABILITY)
     assert (alphas[0] is not None) == structure.type.attends
     if structure.type.attends:
         rows = alignment.numpy()[0, : len(alphas), : len(SOURCE) + 1]
-        np.testing.assert_allclose(rows, alphas, atol=1e-6)
+        np.testing.assert_allclose(rows, alphas, atol=WEIGHTS)
 
 
 def test_tied_embeddings():
     structure, arrays = a_model(Type.CGRU, tied_output=True)
     expected, _ = equations.follow("cgru", arrays, [*SOURCE, 0], [*TARGET, 0])
     np.testing.assert_allclose(
-        forced(structure, arrays, SOURCE, TARGET)[0], np.log(expected), atol=1e-5
+        forced(structure, arrays, SOURCE, TARGET)[0], np.log(expected), atol=LOG_PROBABILITY
     )
 
 
@@ -75,7 +76,7 @@ def test_a_unit(unit):
         rows.append(equations.output(arrays, equations.readout(arrays, h, y)))
         y = arrays["Wemb"][word]
     found, _ = forced(structure, arrays, SOURCE, TARGET)
-    np.testing.assert_allclose(found, np.log(rows), atol=1e-5)
+    np.testing.assert_allclose(found, np.log(rows), atol=LOG_PROBABILITY)
 
 
 @pytest.mark.parametrize("pooling", Pooling)
@@ -83,14 +84,14 @@ def test_a_classifier(pooling):
     structure, arrays = a_model(Type.CLASSIFIER, pooling=pooling)
     found, _ = forced(structure, arrays, SOURCE, [3])
     expected = equations.classifier(arrays, [*SOURCE, 0], pooling.value)
-    np.testing.assert_allclose(found[0, 2:], np.log(expected), atol=1e-5)
+    np.testing.assert_allclose(found[0, 2:], np.log(expected), atol=LOG_PROBABILITY)
 
 
 def test_a_tagger():
     structure, arrays = a_model(Type.TAGGER)
     found, _ = forced(structure, arrays, SOURCE, [3, 2, 4, 5])
     expected = equations.tagger(arrays, [*SOURCE, 0])
-    np.testing.assert_allclose(found[:-1, 2:], np.log(expected), atol=1e-5)
+    np.testing.assert_allclose(found[:-1, 2:], np.log(expected), atol=LOG_PROBABILITY)
 
 
 def test_a_crf():
@@ -102,4 +103,4 @@ def test_a_crf():
     h = equations.annotations(arrays, [*source, 0])[:-1]
     expected = equations.crf(arrays, equations.label_logits(arrays, h), tags)
     total = sum(found[t, label] for t, label in enumerate(labels))
-    np.testing.assert_allclose(total, np.log(expected), atol=1e-5)
+    np.testing.assert_allclose(total, np.log(expected), atol=LOG_PROBABILITY)

@@ -25,6 +25,7 @@ from models import (
 )
 from references import ALIGNED, MARIAN, NEMATUS, OOV, SCORES
 from selection import LONG, choice
+from tolerances import LOG_PROBABILITY, WEIGHTS
 
 from cgru_cli.errors import CgruError
 from cgru_cli.formats.read_model import read
@@ -317,8 +318,8 @@ def test_steps_are_forced_decoding(search, structure, seed):
     previous = tf.constant([-1, -1])
     for t in range(target.shape[1]):
         logits, state, alignment = network.step(state, previous, memory)
-        np.testing.assert_allclose(logits, forced.logits[:, t], atol=1e-5)
-        np.testing.assert_allclose(alignment, forced.alignment[:, t], atol=1e-5)
+        np.testing.assert_allclose(logits, forced.logits[:, t], atol=LOG_PROBABILITY)
+        np.testing.assert_allclose(alignment, forced.alignment[:, t], atol=WEIGHTS)
         previous = target[:, t]
 
 
@@ -329,12 +330,12 @@ def test_scores_do_not_depend_on_the_batch(structure, seed, order, longer):
     sources, targets = random_pairs(structure, seed, [(1, 2), (4, 1), (2, 0), (3, 3)])
     together = forced_scores(network, sources, targets)
     shuffled = forced_scores(network, [sources[i] for i in order], [targets[i] for i in order])
-    np.testing.assert_allclose(shuffled, together[list(order)], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(shuffled, together[list(order)], atol=4 * LOG_PROBABILITY)
     i = order[0]
     ids, mask = pad_target([targets[i]], filler=1, longer=longer)
     forced = force_decode(network, *pad_source([sources[i]], filler=1, longer=longer), ids)
     alone = log_probabilities(forced, ids, mask).numpy()
-    assert alone.sum() == pytest.approx(together[i], rel=1e-5, abs=1e-5)
+    assert alone.sum() == pytest.approx(together[i], abs=4 * LOG_PROBABILITY)
     assert not alone[:, len(targets[i]) + 1 :].any()
 
 

@@ -4,8 +4,10 @@ import numpy as np
 import onnx
 import pytest
 from cases import random_arrays
+from integer_products import integer_products, is_exact, saturated
 from models import ladder_oracle, pad_source, pad_target, typed
 from selection import choice
+from tolerances import LOG_PROBABILITY
 
 from cgru_cli.network.network import Network
 from cgru_cli.network.onnx_export import exported
@@ -112,7 +114,7 @@ def assert_same_lists(found, expected):
     for one, other in zip(found, expected, strict=True):
         assert [words for words, *_ in one] == [words for words, *_ in other]
         for (words, score, *_), (_, exact, *_) in zip(one, other, strict=True):
-            assert abs(score - exact) < 1e-5 * len(words)  # float32, and errors add up
+            assert abs(score - exact) < LOG_PROBABILITY * len(words)
 
 
 def unprepared(graph, around=()):
@@ -146,7 +148,7 @@ def test_onnx_runtime_computes_the_equations(name):
     for row, words, wanted in zip(scores.log_probs, sources, targets, strict=True):
         given = words if s.has_source else None
         expected = exact.force_decode(given, wanted).log_probs
-        np.testing.assert_allclose(row[: len(expected)], expected, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(row[: len(expected)], expected, atol=LOG_PROBABILITY)
         assert not row[len(expected) :].any()
     sizes = [len(words) + 1 for words in sources]
     own = Ensemble([Network(s, arrays)], [1.0])
@@ -155,11 +157,35 @@ def test_onnx_runtime_computes_the_equations(name):
     )
 
 
-def test_8_bits_hold_each_matrix_once():
-    """Embeddings are stored in 8 bits too, once if they are the output layer's weights."""
+@pytest.fixture(scope="module")
+def in_8_bits():
+    """A model's structure and arrays, and its file in 8 bits."""
     s = typed(Type.CGRU, tied_output=True)
     arrays = random_arrays(s, 1)
-    content = exported(s, arrays, {}, "int8")
+    return s, arrays, exported(s, arrays, {}, "int8")
+
+
+def test_8_bit_sums_are_exact_on_every_processor(in_8_bits):
+    """Pairs of products fit in 16 bits, to which processors without VNNI limit them."""
+    _, arrays, content = in_8_bits
+    products = list(integer_products(onnx.load_from_string(content).graph))
+    assert len(products) > 10
+    for product, matrix, scales in products:
+        assert is_exact(matrix), product
+        assert np.abs(matrix).max(axis=0).tolist() == [64] * matrix.shape[1], product
+        assert scales.shape == matrix.shape[1:], product
+    # times the scales they are the model's numbers, such as the output layer's, to half a step
+    expected = arrays["Wemb_dec"].T
+    (tied,) = (one for one in products if one[1].shape == expected.shape)
+    assert np.abs(expected / tied[2] - tied[1]).max() <= 0.5 + 64 * np.finfo(np.float32).eps
+    # the check finds weights that use all 8 bits: sums of 2 * 255 * 127 do not fit
+    assert not is_exact(np.array([[127], [127]])) and is_exact(np.array([[127], [-127]]).T)
+    assert saturated(np.full((1, 3), 255), np.full((3, 1), -127)) == -(1 << 15) - 255 * 127
+
+
+def test_8_bits_hold_each_matrix_once(in_8_bits):
+    """Embeddings are stored in 8 bits too, once if they are the output layer's weights."""
+    s, arrays, content = in_8_bits
     stored = [t for g in graphs(onnx.load_from_string(content).graph) for t in g.initializer]
     assert not [t.name for t in stored if t.data_type == 1 and min([*t.dims, 0][:2]) > 1]
     tied = sorted(arrays["Wemb_dec"].shape)

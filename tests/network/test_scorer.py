@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import pad_source, pad_target, random_pairs, reference, structures
 from selection import choice
+from tolerances import LOG_PROBABILITY, WEIGHTS
 
 from cgru_cli.network import scorer as scorer_module
 from cgru_cli.network.network import Network
@@ -28,10 +29,10 @@ def check(scores, structure, arrays, sources, targets):
         expected = oracle.force_decode(words, target)
         T, S = expected.alignment.shape
         np.testing.assert_allclose(
-            scores.log_probs[b, :T], expected.log_probs, rtol=1e-4, atol=1e-4
+            scores.log_probs[b, :T], expected.log_probs, rtol=0, atol=LOG_PROBABILITY
         )
         assert not scores.log_probs[b, T:].any()  # padding has no score
-        np.testing.assert_allclose(scores.alignment[b, :T, :S], expected.alignment, atol=1e-5)
+        np.testing.assert_allclose(scores.alignment[b, :T, :S], expected.alignment, atol=WEIGHTS)
 
 
 @pytest.mark.parametrize("count", choice([3, 24], 3))
@@ -69,5 +70,5 @@ def test_each_pair_has_its_score_alone(words):
     assert together.alignment is None
     for b, (source, target) in enumerate(zip(sources, targets, strict=True)):
         alone = scored(scorer, [source], [target]).log_probs[0]
-        np.testing.assert_allclose(together.log_probs[b, : len(alone)], alone, atol=1e-6)
+        np.testing.assert_allclose(together.log_probs[b, : len(alone)], alone, atol=LOG_PROBABILITY)
     assert together.log_probs.dtype == np.float32

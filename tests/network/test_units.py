@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from tolerances import ONE_STEP
 
 from cgru_cli.network.products import Products
 from cgru_cli.network.units import GRU, LSTM, PHI, GRUBefore, Plain, Sums
@@ -46,7 +47,7 @@ def test_gru(place):
     ]
     expected = stock(keras.layers.GRUCell(D, reset_after=True), weights, [h])
     own = step(GRU(Sums(place, tf.constant(b))), (h,), U, W)
-    np.testing.assert_allclose(own[0], expected[0], atol=1e-6)
+    np.testing.assert_allclose(own[0], expected[0], atol=ONE_STEP)
 
 
 @pytest.mark.parametrize("place", [BiasPlace.INPUT, BiasPlace.STATE])
@@ -62,7 +63,7 @@ def test_gru_with_the_reset_before(place):
         Products.of([[tf.constant(U[:, 2 * D :])]]),
     )
     own = step(unit, (h,), U[:, : 2 * D], W)
-    np.testing.assert_allclose(own[0], expected[0], atol=1e-6)
+    np.testing.assert_allclose(own[0], expected[0], atol=ONE_STEP)
 
 
 def test_lstm():
@@ -73,7 +74,7 @@ def test_lstm():
     expected = stock(keras.layers.LSTMCell(D), weights, [h, c])
     own = step(LSTM(Sums(BiasPlace.INPUT, tf.constant(b))), (h, c), U, W)
     for mine, theirs in zip(own, expected, strict=True):
-        np.testing.assert_allclose(mine, theirs, atol=1e-6)
+        np.testing.assert_allclose(mine, theirs, atol=ONE_STEP)
 
 
 @pytest.mark.parametrize("kind", [Unit.TANH, Unit.RELU, Unit.SIGMOID])
@@ -81,4 +82,4 @@ def test_plain(kind):
     W, U, b, h = numbers(E, D), numbers(D, D), numbers(D), numbers(R, D)
     expected = stock(keras.layers.SimpleRNNCell(D, activation=kind.value), [W, U, b], [h])
     own = step(Plain(Sums(BiasPlace.STATE, tf.constant(b)), PHI[kind]), (h,), U, W)
-    np.testing.assert_allclose(own[0], expected[0], atol=1e-6)
+    np.testing.assert_allclose(own[0], expected[0], atol=ONE_STEP)

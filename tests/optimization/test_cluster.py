@@ -7,6 +7,7 @@ import threading
 import time
 
 import pytest
+from patience import PATIENCE
 
 from cgru_cli.errors import CgruError
 from cgru_cli.optimization import cluster as workers
@@ -101,7 +102,7 @@ def test_they_wait_for_each_other(capsys):
     with socket.create_server(("", 0)):  # worker 0's address is reachable by others
         threads[0].start()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE)
     assert sorted(came) == [0, 1, 2]
     port = int(group[0].addresses[0].partition(":")[2])
     socket.create_server(("", port)).close()  # the port is free again
@@ -109,7 +110,7 @@ def test_they_wait_for_each_other(capsys):
 
 def test_other_programs_are_ignored():
     first, second = here(2)
-    thread = threading.Thread(target=first.meet, args=(60,), daemon=True)
+    thread = threading.Thread(target=first.meet, args=(PATIENCE,), daemon=True)
     thread.start()
     address = ("localhost", int(first.addresses[0].partition(":")[2]))
     for words in (b"GET / HTTP/1.1", b"", b"cgru worker x"):
@@ -121,8 +122,8 @@ def test_other_programs_are_ignored():
             except ConnectionRefusedError:
                 time.sleep(0.01)
     assert thread.is_alive()
-    second.meet(60)
-    thread.join(30)
+    second.meet(PATIENCE)
+    thread.join(PATIENCE)
     assert not thread.is_alive()
 
 

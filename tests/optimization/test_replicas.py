@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import runs
+from patience import PATIENCE
 from runs import PLAIN, SIZES, arrays, process, records, trained
 from selection import choice
 
@@ -14,8 +15,6 @@ from cgru_cli.optimization.replicas import Replicas
 
 pytestmark = pytest.mark.long
 
-
-LIMIT = 120  # seconds for a process
 DROPOUT = ("--dropout-embedding", "0.2", "--dropout-hidden", "0.2", "--dropout-source", "0.1")
 TWENTY = (
     *PLAIN,
@@ -31,8 +30,8 @@ def data(tmp_path_factory):
 
 
 def ended(processes):
-    """Return codes and messages of processes, all within LIMIT."""
-    until = time.monotonic() + LIMIT
+    """Return codes and messages of processes, all within PATIENCE."""
+    until = time.monotonic() + PATIENCE
     found = []
     for one in processes:
         _, messages = one.communicate(timeout=max(1.0, until - time.monotonic()))

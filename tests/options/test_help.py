@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 from documentation import commands, of_cgru, parse
@@ -34,6 +35,13 @@ def test_the_short_help_has_examples_and_the_usual_options(command):
         if arguments := of_cgru(words):
             parse(arguments[0], arguments[1:])
     assert f"cgru {command} --help shows all {len(statements(stated.options))} options." in text
+
+
+def test_the_short_flag_is_there_whoever_asks_first_for_the_options(monkeypatch):
+    """click keeps the names of the first context, which programs for documentation may make."""
+    monkeypatch.setattr(main, "_help_option", None)
+    main.get_params(click.Context(main))
+    assert shown("-h") == shown("--help")
 
 
 @each_row("command", ["", *main.commands])

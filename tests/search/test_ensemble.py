@@ -4,6 +4,7 @@ import numpy as np
 import tensorflow as tf
 from cases import random_arrays, tiny
 from models import pad_source
+from tolerances import LOG_PROBABILITY, WEIGHTS
 
 from cgru_cli.network.network import Network
 from cgru_cli.search import lattice
@@ -35,7 +36,7 @@ def test_short_sentences_are_encoded_apart_if_that_saves_padding(monkeypatch):
     apart = ensemble.begin([source]).expand(*given)
     assert shapes[1:] == [(3, 3), (1, 10)]  # 21 words of padding less
     for one, other in zip(apart, together, strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-5)
+        np.testing.assert_allclose(one, other, atol=LOG_PROBABILITY)
 
 
 def rows(*values):
@@ -59,9 +60,13 @@ def test_sentences_may_finish_in_any_order():
             logits, state, alignment = network.step(state, tf.constant([previous]), memory)
             previous = word
         expected = tf.nn.log_softmax(logits)[0].numpy()
-        np.testing.assert_allclose(last.log_probs[row], np.sort(expected)[::-1], atol=1e-5)
-        np.testing.assert_allclose(last.log_probs[row], expected[last.words[row]], atol=1e-5)
-        np.testing.assert_allclose(last.alignment[row], alignment[0], atol=1e-5)
+        np.testing.assert_allclose(
+            last.log_probs[row], np.sort(expected)[::-1], atol=LOG_PROBABILITY
+        )
+        np.testing.assert_allclose(
+            last.log_probs[row], expected[last.words[row]], atol=LOG_PROBABILITY
+        )
+        np.testing.assert_allclose(last.alignment[row], alignment[0], atol=WEIGHTS)
 
 
 def test_all_words_come_in_the_vocabularys_order():
@@ -75,9 +80,9 @@ def test_all_words_come_in_the_vocabularys_order():
     assert few.words.shape == (2, 6) and few.alignment is None
     for row in range(2):
         np.testing.assert_allclose(
-            every.log_probs[row, few.words[row]], few.log_probs[row], atol=1e-6
+            every.log_probs[row, few.words[row]], few.log_probs[row], atol=LOG_PROBABILITY
         )
-    np.testing.assert_allclose(np.exp(every.log_probs).sum(axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(np.exp(every.log_probs).sum(axis=1), 1, atol=LOG_PROBABILITY)
 
 
 def test_an_ensemble_weighs_log_probabilities():
@@ -94,7 +99,7 @@ def test_an_ensemble_weighs_log_probabilities():
         )
     )
     np.testing.assert_allclose(
-        both.log_probs, 0.25 * one.log_probs + 0.75 * two.log_probs, atol=1e-5
+        both.log_probs, 0.25 * one.log_probs + 0.75 * two.log_probs, atol=LOG_PROBABILITY
     )
-    np.testing.assert_allclose(both.model_log_probs[..., 1], two.log_probs, atol=1e-5)
-    np.testing.assert_allclose(both.alignment, (one.alignment + two.alignment) / 2, atol=1e-6)
+    np.testing.assert_allclose(both.model_log_probs[..., 1], two.log_probs, atol=LOG_PROBABILITY)
+    np.testing.assert_allclose(both.alignment, (one.alignment + two.alignment) / 2, atol=WEIGHTS)

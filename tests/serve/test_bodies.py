@@ -4,6 +4,7 @@ import asyncio
 import types
 
 import pytest
+from patience import PATIENCE
 from serving import options, run
 from starlette.requests import Request
 
@@ -35,13 +36,13 @@ def status(coroutine):
 
 
 def test_a_body_is_read_within_limits():
-    limits = options(max_body=1, timeout=0.05)
+    limits = options(max_body=1, timeout=PATIENCE)
     assert run(body(request(part(b"ab"), part(b"c", False)), limits)) == b"abc"
     assert run(body(request(part(b"a" * 1024, False)), limits)) == b"a" * 1024
     assert status(body(request(part(b"a" * 1000), part(b"a" * 25)), limits)) == 413
     declared = [(b"content-length", b"1025")]
     assert status(body(request(headers=declared), limits)) == 413
-    assert status(body(request(part(b"ab")), limits)) == 408
+    assert status(body(request(part(b"ab")), options(max_body=1, timeout=0.05))) == 408
     assert status(body(request(part(b"ab"), GONE), limits)) == 400
 
 
@@ -65,9 +66,9 @@ def asked(*messages, seconds, timeout):
 
 
 def test_an_answer_is_given_up_if_nobody_waits_for_it():
-    coroutine, ended = asked(seconds=0, timeout=5)
+    coroutine, ended = asked(seconds=0, timeout=PATIENCE)
     assert run(coroutine) == "done" and ended == [True, False]
-    coroutine, ended = asked(GONE, seconds=5, timeout=5)
+    coroutine, ended = asked(GONE, seconds=600, timeout=PATIENCE)
     assert status(coroutine) == 499 and ended == [False]
-    coroutine, ended = asked(part(b"more"), seconds=5, timeout=0.02)
+    coroutine, ended = asked(part(b"more"), seconds=600, timeout=0.02)
     assert status(coroutine) == 504 and ended == [False]

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import httpx2
 import jsonschema
 import pytest
+from patience import PATIENCE
 from serving import listening, serving
 
 from cgru_cli.serve import documents
@@ -220,13 +221,13 @@ def test_a_document_cancelled_while_its_file_is_written_leaves_none(models, monk
     def slow(document, paragraphs, found, path):
         writing.set()
         paths.append(path)
-        going_on.wait(10)
+        going_on.wait(PATIENCE)
         path.write_bytes(b"")
 
     monkeypatch.setattr(documents, "_write_file", slow)
     with opened(models) as web:
         address = started(web, b"a", "a.txt")
-        assert writing.wait(10)
+        assert writing.wait(PATIENCE)
         assert web.delete(address).status_code == 204
         going_on.set()
     assert not paths[0].parent.exists()
@@ -246,11 +247,11 @@ def test_a_stopping_server_does_not_wait_for_documents(models, monkeypatch):
 
     def slow(*_):
         writing.set()
-        going_on.wait(10)
+        going_on.wait(PATIENCE)
 
     monkeypatch.setattr(documents, "_write_file", slow)
     with opened(models) as web:
         started(web, b"a", "a.txt")
-        assert writing.wait(10)
+        assert writing.wait(PATIENCE)
         assert "cgru_requests_in_progress 1.0" in web.get("/metrics").text  # this one
         going_on.set()

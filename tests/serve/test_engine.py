@@ -6,6 +6,7 @@ import weakref
 
 import pytest
 from commands import write_model
+from patience import PATIENCE
 from serving import Silent, computed, loaded
 
 from cgru_cli import PairScorer, Translator
@@ -103,7 +104,7 @@ def test_a_cancelled_request_is_not_computed(engine, model):
     original = SharedSearch.advance
 
     def slow(self):
-        held.wait(5)
+        held.wait(PATIENCE)
         return original(self)
 
     SharedSearch.advance = slow

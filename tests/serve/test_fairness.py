@@ -4,6 +4,7 @@ import threading
 import time
 
 import pytest
+from patience import PATIENCE
 from serving import Silent, loaded
 
 from cgru_cli.errors import CgruError
@@ -99,7 +100,7 @@ def test_a_small_request_waits_for_few_row_steps_of_others(model, counted, name,
             time.sleep(0.001)
         before = counted[0]
         received, done, _ = outcomes(engine, kind, [Line("a b c d")], "small")
-        assert done.wait(60)
+        assert done.wait(PATIENCE)
         assert counted[0] - before <= MOST
         assert received[0].hypotheses
         if name == "a constraint that is too long":
@@ -123,7 +124,7 @@ def test_a_cancelled_request_frees_the_thread_after_its_turn(model, counted, nam
             engine.cancel(ticket)
         kind = Kind(model, model.settings(SearchOptions(2)))
         _, done, _ = outcomes(engine, kind, [Line("a b c d")], "small")
-        assert done.wait(60)
+        assert done.wait(PATIENCE)
         assert counted[0] - before <= MOST / 2
         assert engine.queued == 0
     finally:

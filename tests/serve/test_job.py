@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from click.testing import CliRunner
+from patience import PATIENCE
 from prepared import command
 from websockets.exceptions import ConnectionClosedError
 from websockets.sync.client import connect
@@ -73,14 +74,14 @@ class Process:
         body = None if data is None else json.dumps(data).encode()
         address = f"{self.scheme}://127.0.0.1:{self.port}{path}"
         try:
-            with urllib.request.urlopen(address, body, timeout=60, context=context) as answer:
+            with urllib.request.urlopen(address, body, timeout=PATIENCE, context=context) as answer:
                 return answer.status, answer.read()
         except urllib.error.HTTPError as error:
             return error.code, error.read()
 
     def send(self, content, wait=True):
         """Send bytes on a new connection; wait: return the answer when the server closes it."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=30) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as connection:
             connection.sendall(content)
             answer = b""
             while wait and (part := connection.recv(65536)):
@@ -167,7 +168,7 @@ def test_open_requests_are_answered_before_the_server_stops(running):
     running.process.send_signal(signal.SIGTERM)
     for thread in threads:
         thread.join()
-    assert running.process.wait(30) == 0
+    assert running.process.wait(PATIENCE) == 0
     assert len(answers) == 8
     for status, answer in answers:
         if status == 200:

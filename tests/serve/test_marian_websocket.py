@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from commands import in_process
+from patience import PATIENCE
 from serving import client, listening, loaded, serving
 from starlette.websockets import WebSocketDisconnect
 from websockets.sync.client import connect
@@ -68,9 +69,12 @@ def test_an_invalid_message_closes_the_connection(web):
 
 def test_a_client_that_is_gone_ends_its_computation(models, monkeypatch):
     statuses = []
-    monkeypatch.setattr(Service, "all", lambda *_: asyncio.sleep(60))
+    monkeypatch.setattr(Service, "all", lambda *_: asyncio.sleep(600))
     monkeypatch.setattr(Service, "log", lambda *given: statuses.append(given[4]))
-    with serving(models, timeout=3) as app, client(app).websocket_connect("/translate") as socket:
+    with (
+        serving(models, timeout=PATIENCE) as app,
+        client(app).websocket_connect("/translate") as socket,
+    ):
         socket.send_text("a")
     assert statuses == [499]
 

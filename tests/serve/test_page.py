@@ -10,6 +10,7 @@ from importlib.resources import files
 import numpy as np
 import pytest
 from browsers import Page, browser  # noqa: F401
+from patience import PATIENCE
 from serving import client, listening, loaded, serving
 
 from cgru_cli import Translator
@@ -44,7 +45,7 @@ def test_a_server_without_a_page(models):
         assert client(app).get("/").status_code == 404
 
 
-def until(condition, seconds=20):
+def until(condition, seconds=PATIENCE):
     end = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < end, "too late"

@@ -6,6 +6,7 @@ import contextlib
 import pytest
 import uvicorn
 import websockets
+from patience import PATIENCE
 from uvicorn.server import ServerState
 
 from cgru_cli.errors import CgruError
@@ -64,7 +65,7 @@ def exchanged(*parts, pause=0.0):
                 for part in parts:
                     writer.write(part)
                     await asyncio.sleep(pause)
-                async with asyncio.timeout(30):
+                async with asyncio.timeout(PATIENCE):
                     answered = await reader.read()
             writer.close()
             return answered
@@ -131,7 +132,7 @@ def test_pipelined_requests_wait_unparsed_for_the_answers_before_them():
         async with listening(connections) as port:
             _, writer = await asyncio.open_connection("127.0.0.1", port, limit=1)
             writer.write(request * 1_600)
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(PATIENCE):
                 while not waiting or not waiting[-1]:
                     waiting += [len(one.pipeline) for one in connections]
                     await asyncio.sleep(0.001)
@@ -154,7 +155,7 @@ def test_pipelined_requests_are_answered_in_order():
             requests = [HEADERS.replace(b"/ ", path) + b"\r\n" for path in (b"/large ", b"/ ")]
             last = HEADERS + b"Connection: close\r\n\r\n"
             writer.write(b"".join(requests) * 500 + last)
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(PATIENCE):
                 answered = await reader.read()
             writer.close()
             return answered

@@ -6,6 +6,7 @@ import threading
 import time
 
 import uvicorn
+from patience import PATIENCE
 from starlette.testclient import TestClient
 
 from cgru_cli.options.serve import ServeOptions
@@ -96,7 +97,7 @@ def computed(engine, kind, lines, client="me", **more):
             done.set()
 
     engine.submit(client, kind, lines, deliver, **more)
-    assert done.wait(60)
+    assert done.wait(PATIENCE)
     return [outcomes[number] for number in range(len(lines))]
 
 

@@ -14,6 +14,7 @@ import tracemalloc
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from patience import PATIENCE
 from tables import each_row
 
 from cgru_cli.errors import CgruError, OutputClosed, UsageError
@@ -455,11 +456,11 @@ def test_stopped_filter_keeps_finished_lines(tmp_path, signum, name):
     with subprocess.Popen([*COPY, path], stdin=piped, stderr=piped) as process:
         process.stdin.write(b"done\nunfinish")
         process.stdin.flush()
-        limit = time.monotonic() + 10
+        limit = time.monotonic() + PATIENCE
         while not (path.exists() and path.stat().st_size) and time.monotonic() < limit:
             time.sleep(0.01)
         process.send_signal(signum)
-        assert process.wait(10) == 128 + signum
+        assert process.wait(PATIENCE) == 128 + signum
         assert process.stderr.read() == b""
     assert read_all(LineReader(path)) == ["done"]
 
@@ -471,7 +472,11 @@ def test_a_reader_says_that_it_reads_from_the_keyboard(sources):
     script = f"from cgru_cli.system.lines import LineReader\nprint(LineReader({sources}).rest())"
     os.write(keyboard, b"a b\nc\n\x04")
     done = subprocess.run(
-        [sys.executable, "-c", script], stdin=terminal, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", script],
+        stdin=terminal,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
     os.close(keyboard), os.close(terminal)
     said = "cgru: reading lines from the keyboard; Ctrl-D ends them\n"

@@ -29,6 +29,7 @@ from commands import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from models import text_lines
+from patience import PATIENCE
 
 from cgru_cli.cli import main
 from cgru_cli.errors import CgruError
@@ -36,7 +37,6 @@ from cgru_cli.network import quantization
 from cgru_cli.text import pipeline
 
 pytestmark = pytest.mark.usefixtures("traced_once")
-LIMIT = 30  # seconds for a process to answer on a busy machine
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +164,7 @@ def test_output_has_a_line_for_each_input_line(model, lines):
     data = b"\n".join(ODD)
     short = ("-m", model, "--translation-maxlen", 20)
     started = process(*short)
-    out, err = started.communicate(data, timeout=5 * LIMIT)
+    out, err = started.communicate(data, timeout=PATIENCE)
     messages = err.decode()
     assert started.returncode == 0, messages
     written = out.decode("utf-8").split("\n")
@@ -252,7 +252,7 @@ def test_single_line_is_translated_while_the_pipe_is_open(model, tmp_path):
         for text in (b"a b\n", b"c\n"):
             started.stdin.write(text)
             started.stdin.flush()
-            ready, _, _ = select.select([started.stdout], [], [], LIMIT)
+            ready, _, _ = select.select([started.stdout], [], [], PATIENCE)
             assert ready
             assert os.read(started.stdout.fileno(), 9999).endswith(b"\n")
         started.stdin.write(b"a b c d\n" * 150)
@@ -260,7 +260,7 @@ def test_single_line_is_translated_while_the_pipe_is_open(model, tmp_path):
         time.sleep(0.2)
         started.send_signal(signal.SIGTERM)
         before = time.monotonic()
-        out, err = started.communicate(timeout=LIMIT)
+        out, err = started.communicate(timeout=PATIENCE)
         assert time.monotonic() - before < 5
         assert started.returncode == 143, err
         assert err == b"" and (not out or out.endswith(b"\n"))
@@ -274,11 +274,11 @@ def test_interrupt_keeps_finished_translations(model, tmp_path):
     out = tmp_path / "out"
     started = process("-m", model, "-i", source, "-o", out, "--mini-batch", 16)
     try:
-        end = time.monotonic() + LIMIT
+        end = time.monotonic() + PATIENCE
         while not (out.exists() and out.stat().st_size) and time.monotonic() < end:
             time.sleep(0.05)
         started.send_signal(signal.SIGINT)
-        _, err = started.communicate(timeout=LIMIT)
+        _, err = started.communicate(timeout=PATIENCE)
         assert started.returncode == 130
         assert err == b""
         written = out.read_bytes()
@@ -292,7 +292,7 @@ def test_a_closed_output_ends_quietly(model, tmp_path):
     source.write_bytes(b"a b c d\n" * 20000)
     pipe = f"{shlex.join(prepared.command('translate', '-m', model))} < {source} | head -1"
     done = subprocess.run(
-        ["bash", "-c", f"{pipe}; exit ${{PIPESTATUS[0]}}"], capture_output=True, timeout=5 * LIMIT
+        ["bash", "-c", f"{pipe}; exit ${{PIPESTATUS[0]}}"], capture_output=True, timeout=PATIENCE
     )
     assert done.returncode == 0
     assert done.stdout.count(b"\n") == 1
@@ -335,10 +335,10 @@ def test_a_missing_model_ends_the_process_at_once(tmp_path):
     before = time.monotonic()
     command = [sys.executable, "-m", "cgru_cli", "translate", "-m", tmp_path / "none.npz"]
     started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    out, err = started.communicate(timeout=LIMIT)
+    out, err = started.communicate(timeout=PATIENCE)
     assert started.returncode == 1 and out == b""
     assert err.count(b"\n") == 1 and err.startswith(b"cgru: ")
-    assert time.monotonic() - before < LIMIT
+    assert time.monotonic() - before < PATIENCE
 
 
 # -- vocabularies ----------------------------------------------------------------------------------
