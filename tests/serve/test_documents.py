@@ -121,7 +121,7 @@ def test_a_document_is_kept_for_a_time(running, monkeypatch):
         ("a.xliff", b'<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>', 422, "declares entities"),
         ("a.txt", b"a" * 3000, 413, "more than 2 KiB"),
         ("a.txt", b"a\n" * 900, 413, "900 paragraphs; this server takes 800"),
-        ("../../a.txt", b"\xff\xfe", 422, "a.txt: not a text in utf-8"),
+        ("../../a.txt", b"\xff\xff", 422, "a.txt: not a text in utf-8"),
     ],
 )
 def test_refusals_are_one_line(running, monkeypatch, name, content, status, message):
