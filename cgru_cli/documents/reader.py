@@ -40,10 +40,9 @@ def check_same_format(source: str, target: str) -> None:
     expected = _FORMATS.get(before)
     if expected and expected is not _FORMATS.get(after) and not is_stream(target):
         fitting = " or ".join(suffix for suffix, one in _FORMATS.items() if one is expected)
-        known = "" if after in _FORMATS else f"; the known endings are {', '.join(_FORMATS)}"
         raise UsageError(
-            f"--document: {target} must have the format of {source}, with the ending {fitting}"
-            + known
+            f"--document: {target} must have the format of {source}, with the ending {fitting}; "
+            f"the known endings are {', '.join(_FORMATS)}"
         )
 
 
