@@ -1,13 +1,22 @@
 """The interface of all formats: a document has segments, and is written with translations."""
 
+import codecs
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
-from ..errors import CgruError
+from ..errors import CgruError, reason
 
 _SPACES = re.compile(r"""(?P<tag><[A-Za-z/](?:[^<>"']|"[^"]*"|'[^']*')*>)|\s+""")
+# UTF-32 first: its mark begins with that of UTF-16
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32-le",
+    codecs.BOM_UTF32_BE: "utf-32-be",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+    codecs.BOM_UTF8: "utf-8",
+}
 LINE_BREAK = re.compile(r"\r\n?|\n")
 
 
@@ -39,7 +48,7 @@ class TextDocument(Document):
     def __init__(self, content: bytes, encoding: str = "utf-8"):
         """Raises CgruError if the content is in another encoding."""
         super().__init__()
-        self.text, self._encoding = decoded(content, encoding), encoding
+        self.text, self._encoding = decoded(content, encoding), marked(content) or encoding
         self._spans: list[tuple[int, int]] = []
         self._tags: dict[str, str] = {}  # tags with line breaks, by their form in segments
 
@@ -90,12 +99,24 @@ class PlainText(TextDocument):
             self.add(*match.span())
 
 
+def marked(content: bytes) -> str:
+    """The encoding that a byte order mark at the beginning states; "" without a mark."""
+    return next((name for mark, name in _MARKS.items() if content.startswith(mark)), "")
+
+
 def decoded(content: bytes, encoding: str = "utf-8") -> str:
-    """The text of a file. Raises CgruError if it is in another encoding."""
+    """The text of a file, with its byte order mark, which decides instead of `encoding`.
+
+    Raises CgruError if it is in another encoding.
+    """
+    encoding = marked(content) or encoding
     try:
+        if b"\0" in content[:2] and not marked(content):
+            raise ValueError("UTF-16 without a byte order mark?")
         return content.decode(encoding)
-    except (UnicodeDecodeError, LookupError) as error:
-        raise CgruError(f"not a text in {encoding} ({error})") from None
+    except (ValueError, LookupError) as error:
+        message = f"not a text in {encoding} ({reason(error)}); save it in UTF-8"
+        raise CgruError(f"{message}, or in UTF-16 with a byte order mark") from None
 
 
 def unified(text: str) -> tuple[str, str, str]:

@@ -16,9 +16,9 @@ from .admission import Admission, unauthorized
 from .bodies import body
 from .clients import admit
 from .documents import Documents
-from .libre_translate import LibreTranslate, form_fields, is_form
+from .libre_translate import LibreTranslate, fields_in
 from .marian_websocket import MarianWebSocket
-from .messages import fields_of
+from .messages import NematusRequest
 from .nematus_rest import NematusRest
 from .problems import CODES, Refusal, failed
 from .rest import Rest
@@ -44,12 +44,13 @@ def application(service: Service, passwords: Sequence[str] = ()) -> Admission:
 
     async def translate(request: Request) -> Response:
         content = await body(request, service.options)
-        fields = form_fields(content) if is_form(request, content) else fields_of(content)
+        fields = fields_in(request, content)
         if known and "account" not in request.scope:
             key = fields.get("api_key") or ""
             if not admit(request.scope, str(key), known):
                 raise unauthorized(wrong=bool(key))
-        protocol = libre if "q" in fields and "segments" not in fields else nematus
+        of_nematus = "q" not in fields and set(NematusRequest.__struct_fields__) & fields.keys()
+        protocol = nematus if "segments" in fields or of_nematus else libre
         return await protocol.translate(request, fields)
 
     description = openapi.description(protected=bool(known))

@@ -7,9 +7,12 @@ document; its sentences are queued like the lines of other requests.
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import os
 import secrets
+import shutil
 import tempfile
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
@@ -36,6 +39,8 @@ MOST_KEPT = 1000  # documents of all clients, finished or not
 _AT_ONCE = 100  # lines of a document in the queue
 _PAUSE = 1.0  # seconds before retrying with a full queue
 _PATH = "/v1/documents"
+_PREFIX = "cgru-document-"  # of the servers' folders
+_home: list[tempfile.TemporaryDirectory[str]] = []  # the folders of this server; the last is used
 
 
 @dataclass
@@ -49,11 +54,7 @@ class _Job:
     done: int = 0
     lines: int = 0
     # a folder of its own: programs that remove old files would remove one for all documents
-    folder: tempfile.TemporaryDirectory[str] = field(
-        default_factory=lambda: tempfile.TemporaryDirectory(
-            prefix="cgru-document-", ignore_cleanup_errors=True
-        )
-    )
+    folder: tempfile.TemporaryDirectory[str] = field(default_factory=lambda: _folder())
     file: Path | None = None
     problem: Refusal | None = None
 
@@ -64,6 +65,26 @@ class _Job:
 
     def progress(self, address: str) -> DocumentProgress:
         return DocumentProgress(address, self.name, self.done, self.lines)
+
+
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """A new folder in that of this server, which is locked as long as the process lives."""
+    while not (_home and os.path.isdir(_home[-1].name)):  # or removed with other old files
+        _home.append(tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True))
+        fcntl.flock(os.open(_home[-1].name, os.O_RDONLY), fcntl.LOCK_EX)
+    return tempfile.TemporaryDirectory(dir=_home[-1].name, ignore_cleanup_errors=True)
+
+
+def remove_abandoned() -> None:
+    """Remove the folders of servers that were killed: those that no process has locked."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder)
+            finally:
+                os.close(descriptor)
 
 
 class Documents:

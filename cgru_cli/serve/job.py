@@ -24,6 +24,7 @@ def run(options: ServeOptions) -> None:
 
 def _run(options: ServeOptions) -> None:
     from .app import application
+    from .documents import remove_abandoned
     from .served_model import served_models
     from .server import serve
     from .service import Service
@@ -33,6 +34,7 @@ def _run(options: ServeOptions) -> None:
     if any(one.needs_tensorflow for one in models.values()):
         tensorflow_start.start(options.device, options.cpu_threads, long_running=True)
     service = Service(models, options)
+    remove_abandoned()
     # A garbage collection in this thread while TensorFlow traces in the engine's thread has
     # crashed the process.
     with collected_by_hand():

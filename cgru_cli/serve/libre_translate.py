@@ -4,6 +4,7 @@ Source: LibreTranslate's OpenAPI document and its Python client. Requests select
 languages in its preprocess.json. The field `api_key` may contain the password.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl
@@ -15,28 +16,54 @@ from ..errors import CgruError
 from ..system.structured_files import LONGEST_NUMBER
 from ..text.language_names import language_name
 from ..text.sentences import Sentences
-from .messages import LibreAnswer, LibreLanguage, LibreRequest, converted, encoded
+from .messages import LibreAnswer, LibreLanguage, LibreRequest, converted, encoded, fields_of
 from .paragraphs import translated
 from .problems import Refusal
 from .served_model import SearchOptions, ServedModel
 from .service import Service
 
+FORM = "application/x-www-form-urlencoded"
+_MOST_PARTS = 1000
+_BOUNDARY = re.compile(r"""boundary=(?:"([^"]+)"|([^;\s"]+))""", re.IGNORECASE)
+_NAME = re.compile(rb"""^content-disposition:.*;[ \t]*name="?([^";\r\n]*)""", re.IGNORECASE | re.M)
+_NUMBER = re.compile(rf"[-+]?[0-9]{{1,{LONGEST_NUMBER}}}")
 
-def is_form(request: Request, content: bytes) -> bool:
-    """Whether the body is a form, as from this protocol's Python client.
 
-    curl declares every body as a form by default, so a body that begins like JSON is not a form.
+def fields_in(request: Request, content: bytes) -> dict[str, Any]:
+    """The fields of a request to `/translate`, of any of its protocols. Raises Refusal.
+
+    They are JSON, or a form and the query of the address, as in LibreTranslate's `request.values`:
+    the query comes first, and the first value of a field counts. A `q` that is given several times
+    is a list. curl declares every body as a form by default, so a body like JSON is not a form.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip()
-    return kind == "application/x-www-form-urlencoded" and not content.lstrip().startswith(b"{")
+    declared, content = request.headers.get("content-type", ""), content.strip()
+    kind = declared.partition(";")[0].strip().lower()
+    values = parse_qsl(request.url.query, keep_blank_values=True)
+    if kind == "multipart/form-data":
+        values += _parts(declared, content)
+    elif content[:1] != b"{" and (kind == FORM or (values and not content)):
+        values += parse_qsl(content.decode("utf-8", "replace"), keep_blank_values=True)
+    else:
+        return fields_of(content)
+    # forms end lines with \r\n, whatever the client's text has
+    texts = [value.replace("\r\n", "\n") for name, value in values if name == "q"]
+    return dict(reversed(values)) | {"q": texts if len(texts) > 1 else "".join(texts)}
 
 
-def form_fields(content: bytes) -> dict[str, Any]:
-    """The fields of a form, with numbers as in JSON."""
-    fields: dict[str, Any] = {"q": ""} | dict(parse_qsl(content.decode("utf-8", "replace")))
-    if 0 < len(number := fields.get("alternatives", "")) <= LONGEST_NUMBER and number.isdecimal():
-        fields["alternatives"] = int(number)
-    return fields
+def _parts(declared: str, content: bytes) -> list[tuple[str, str]]:
+    """The fields of a form in parts (RFC 7578), without files. Raises Refusal."""
+    boundary = _BOUNDARY.search(declared)
+    stated = (boundary[1] or boundary[2]) if boundary else ""
+    _, *parts = (b"\r\n" + content).split(b"\r\n--" + stated.encode("latin-1"))
+    if not stated or not parts or parts.pop()[:2] != b"--" or len(parts) > _MOST_PARTS:
+        problem = f"the form lacks its boundary or end, or has more than {_MOST_PARTS} parts"
+        raise Refusal("invalid_request", problem)
+    found = []
+    for part in parts:
+        head, _, value = part.partition(b"\r\n\r\n")
+        if (name := _NAME.search(head)) and b"filename" not in head.lower():
+            found.append((name[1].decode("latin-1"), value.decode("utf-8", "replace")))
+    return found
 
 
 class LibreTranslate:
@@ -61,8 +88,18 @@ class LibreTranslate:
 
     async def translate(self, request: Request, fields: Mapping[str, Any]) -> Response:
         """POST /translate."""
+        fields = {name: value for name, value in fields.items() if value != ""}
+        for name in ("q", "source", "target"):
+            if fields.get(name) is None:
+                raise Refusal("invalid_field", f"Invalid request: missing {name} parameter")
+        if _NUMBER.fullmatch(str(fields.get("alternatives"))):
+            fields["alternatives"] = max(0, int(fields["alternatives"]))
         asked = converted(LibreRequest, fields)
         service, model = self._service, self._model(asked)
+        most = service.most(model) - 1
+        if asked.alternatives > most:
+            message = f"alternatives {asked.alternatives}: this server allows 1 to {most}"
+            raise Refusal("not_possible", message)
         marked = asked.format == "html"
         if marked and model.plan.options.markup != "html":
             raise Refusal(

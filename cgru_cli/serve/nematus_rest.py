@@ -51,6 +51,7 @@ class NematusRest:
                 "n_best: this protocol returns one translation; use POST /v1/translate",
             )
         model = service.model()
+        service.check_size(model, "beam_width", asked.beam_width)
         search = SearchOptions(
             beam_size=asked.beam_width,
             normalize=None if asked.normalize is None else float(asked.normalize),

@@ -6,12 +6,14 @@ import filecmp
 import os
 import secrets
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from ..errors import CgruError, writing
+from .line_writer import LineWriter, is_stream
 
 INCOMPLETE = ".incomplete"  # suffix of the mark beside a group of files that is being replaced
 
@@ -33,9 +35,18 @@ _pending: contextvars.ContextVar[list[_Change] | None] = contextvars.ContextVar(
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Yield a binary file that replaces `path` when the block ends without an error.
 
-    Readers see the old or the new file, never a partial file, even after a crash. Raises CgruError
-    if the file cannot be written (no such folder, no permission, disk full).
+    Readers see the old or the new file, never a partial file, even after a crash. A device, a pipe
+    or an open file such as /dev/stdout is not replaced: the content is written to it at the end.
+    Raises CgruError if the file cannot be written (no such folder, no permission, disk full).
     """
+    if is_stream(path):
+        # through a temporary file, because some formats need to seek
+        with writing(path), LineWriter(path, packs=False) as out, tempfile.TemporaryFile() as whole:
+            yield whole
+            whole.seek(0)
+            while block := whole.read(1 << 20):
+                out.write_bytes(block)
+        return
     # A symbolic link remains, and its target is replaced.
     target = Path(os.path.realpath(path))
     temporary = _beside(target)
@@ -55,8 +66,14 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 def put(temporary: Path, target: Path) -> None:
     """Replace a file with a complete file: now, or together with others in `all_or_nothing`.
 
-    Raises OSError if that fails.
+    A symbolic link remains, and its target is replaced. Raises OSError if that fails, CgruError if
+    the target is not a regular file.
     """
+    target = Path(os.path.realpath(target))
+    if is_stream(target):
+        raise CgruError(f"{target}: is not a regular file; move it away, or write elsewhere")
+    if temporary.stat().st_dev != target.parent.stat().st_dev:  # the link leads to another disk
+        temporary = Path(shutil.move(temporary, _beside(target)))
     pending = _pending.get()
     if pending is None:
         os.replace(temporary, target)

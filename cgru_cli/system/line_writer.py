@@ -16,24 +16,28 @@ class LineWriter:
     Each `write` reaches the file, without buffering. The file has its final name from the start and
     contains only complete lines, so that others can read it while it grows, and a killed run leaves
     its finished lines. (A killed run's `.gz` lacks its end: zcat shows all lines, then an error.)
+    Names of open files, such as /dev/stdout, stand for these files; their content so far stays.
     Raises CgruError if it cannot be written, OutputClosed if its reader is gone.
     """
 
-    def __init__(self, output: Source = None, *, append: bool = False):
-        """append: write after the file's present content."""
+    def __init__(self, output: Source = None, *, append: bool = False, packs: bool = True):
+        """append: write after the file's present content; packs: whether to compress `.gz`."""
         path = path_of(output)
-        self._owned = path is not None
+        opened = 1 if path is None else _descriptor(path)
+        self.name = "standard output" if path is None else os.fspath(path)
+        self._owned = opened is None
         self._gzip = None
-        if path is None:
-            self.name, self._fd = "standard output", 1
-            if status_of(output, 1) is None:
+        if opened is not None:
+            if opened == 1 and status_of(None, 1) is None:
                 raise CgruError("standard output is closed; name an output file")
+            self._fd = opened
+            with writing(self.name):
+                os.fstat(opened)
             return
-        self.name = os.fspath(path)
         with writing(self.name):
             start = os.O_APPEND if append else os.O_TRUNC
-            self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | start, 0o666)
-        if self.name.endswith(".gz"):
+            self._fd = os.open(self.name, os.O_WRONLY | os.O_CREAT | start, 0o666)
+        if packs and self.name.endswith(".gz"):
             self._gzip = zlib.compressobj(wbits=31)  # 31: with a gzip header
 
     def write(self, text: str) -> None:
@@ -92,3 +96,18 @@ class LineWriter:
 
     def __exit__(self, kind: type[BaseException] | None, *_exception: object) -> None:
         self.close(failed=kind is not None)
+
+
+def is_stream(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is a device, a pipe, a folder or an open file, which no file may replace."""
+    return _descriptor(path) is not None or (os.path.exists(path) and not os.path.isfile(path))
+
+
+def _descriptor(path: str | os.PathLike[str]) -> int | None:
+    """The number of the open file that a path (/dev/stdout, /dev/fd/3, a link) names, if any."""
+    folder, name = os.path.split(path)
+    folder = os.path.realpath(folder)
+    if folder == os.path.realpath("/dev/fd") and name.isdecimal():
+        return int(name)
+    is_link = os.path.islink(path) and os.path.exists(path)  # not a loop of links
+    return _descriptor(os.path.join(folder, os.readlink(path))) if is_link else None

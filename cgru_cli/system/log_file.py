@@ -6,13 +6,14 @@ import time
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-from ..errors import reason, writing
+from ..errors import CgruError, OutputClosed, reason
+from .line_writer import LineWriter
 
 
 class _Both:
     """Copies complete lines of standard error to a file, except lines that a terminal redraws."""
 
-    def __init__(self, stream: TextIO | None, file: TextIO):
+    def __init__(self, stream: TextIO | None, file: LineWriter):
         self._stream, self._file, self._begun = stream, file, ""
 
     def write(self, text: str) -> int:
@@ -21,13 +22,13 @@ class _Both:
         *lines, self._begun = (self._begun + text).split("\n")
         for line in lines:
             if line and not line.startswith("\r"):
-                self.log(line)
+                with contextlib.suppress(CgruError, OutputClosed):  # the last line will report it
+                    self.log(line)
         return len(text)
 
     def log(self, line: str) -> None:
         """Write a line only to the file."""
         self._file.write(f"[{time.strftime('%Y-%m-%d %H:%M:%S')}] {line}\n")
-        self._file.flush()
 
     def flush(self) -> None:
         if self._stream is not None:
@@ -47,18 +48,16 @@ def log_to(path: str | None, begins: str) -> Iterator[None]:
     if path is None:
         yield
         return
-    with writing(path):
-        file = open(path, "w", encoding="utf-8", newline="\n")  # noqa: SIM115
     start, stream = time.monotonic(), sys.stderr
-    both = _Both(stream, file)
-    sys.stderr = both
-    try:
-        both.log(begins)
-        yield
-    except Exception as error:
-        both.log(f"Error: {reason(error)}")
-        raise
-    finally:
-        sys.stderr = stream
-        both.log(f"Total time: {time.monotonic() - start:.5f}s wall")
-        file.close()
+    with LineWriter(path, packs=False) as file:
+        both = _Both(stream, file)
+        sys.stderr = both
+        try:
+            both.log(begins)
+            yield
+        except Exception as error:
+            both.log(f"Error: {reason(error)}")
+            raise
+        finally:
+            sys.stderr = stream
+            both.log(f"Total time: {time.monotonic() - start:.5f}s wall")

@@ -32,11 +32,11 @@ def translate_document(options: TranslateOptions) -> None:
     document.target_language = (search.models[0].languages or ("", ""))[1]
     progress = ProgressCounter("segments", options.quiet)
     translations = list(document.segments)
-    for one in search.translations(document.segments, n_best=False):
-        if one.hypotheses and not one.empty:
-            translations[one.number] = one.hypotheses[0].text
-        progress.add(True)
-    progress.close()
-    search.requests.report()
-    with atomic_write(target) as file:
+    with atomic_write(target) as file:  # first, so that a missing folder is no loss of time
+        for one in search.translations(document.segments, n_best=False):
+            if one.hypotheses and not one.empty:
+                translations[one.number] = one.hypotheses[0].text
+            progress.add(True)
+        progress.close()
+        search.requests.report()
         file.write(document.written(translations))

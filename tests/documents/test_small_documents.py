@@ -4,6 +4,8 @@ import io
 import zipfile
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from lxml import etree
 from tables import each_row
 
@@ -260,3 +262,78 @@ def test_numbers_and_times_of_subtitles_are_kept():
     for old, new in (("", ""), ("One", "1"), ("Two", "2")):
         _, written = translated("a.srt", subtitles, old, new)
         assert written.decode() == subtitles.replace(old, new)
+
+
+# as of CCExtractor (its issue 394), with line ends of Windows and of Unix in one file
+MIXED = (
+    "\ufeff1\n00:00:01,000 --> 00:00:02,000\r\nOne\r\n\n"
+    "2\r\n00:00:03,000 --> 00:00:04,000\nOne <i>two\r\nthree</i>\nfour\r\n\r\n"
+    "3\n00:00:05,000 --> 00:00:06,000\nFive\r\n\r\nsix\n\n\r\n"
+)
+
+
+def test_lines_of_subtitles_keep_their_ends():
+    segments, written = translated("a.srt", MIXED)
+    assert written.decode() == MIXED
+    assert segments[1] == "One <x0>two<x1/>three</x0><x2/>four"
+    for old, new in (("One", "1"), ("two", "2"), ("four", "4"), ("nothing", "")):
+        assert translated("a.srt", MIXED, old, new)[1].decode() == MIXED.replace(old, new)
+    assert translated("a.srt", MIXED, "six", "6")[1].decode() == MIXED.replace("six", "6")
+    document = document_of("a.srt", MIXED.encode())
+    last = document.segments[2]  # a new blank line would end the subtitle
+    written = document.written(["One", "<x1/>1<x1/><x2/>4<x0>2</x0><x2/>", last])
+    before, after = "One <i>two\r\nthree</i>\nfour", "1\r\n4<i>2</i>"
+    assert written.decode() == MIXED.replace(before, after)
+
+
+ENDS = st.sampled_from(["\n", "\r\n"])
+BLOCKS = st.lists(st.tuples(st.lists(st.tuples(st.sampled_from("abc"), ENDS), min_size=1), ENDS))
+
+
+@given(BLOCKS, ENDS, ENDS, st.sampled_from(["", "\ufeff"]))
+def test_subtitles_change_nothing_else(blocks, first, second, mark):
+    def text(change=str):
+        return mark + "".join(
+            f"{number}{first}00:00:01,000 --> 00:00:02,000{second}"
+            + "".join(change(line) + end for line, end in lines)
+            + last
+            for number, (lines, last) in enumerate(blocks, 1)
+        )
+
+    for old, new in (("a", "a"), ("b", "xyz"), ("c", "")):
+        changed = text(lambda line: line.replace(old, new or line))  # noqa: B023
+        assert translated("a.srt", text(), old, new or old)[1].decode() == changed
+
+
+PO = 'msgid ""\nmsgstr "Content-Type: text/plain; charset={}\\n"\n\nmsgid "One"\nmsgstr "{}"\n'
+XML = """<?xml version='1.0' encoding='{}'?>
+<xliff version="1.2"><file target-language="de"><body><trans-unit id="1"><source>One</source>{}\
+</trans-unit></body></file></xliff>"""
+XML_TARGET = "<target>\U0001f600 é</target>"
+WITH_MARKS = {  # before and after the translation
+    "a.txt": ("One\r\n\n one\r", "\U0001f600 é\r\n\n one\r"),
+    "a.md": ("---\r\nOne: 1\r\n---\r\n# One\n", "---\r\nOne: 1\r\n---\r\n# \U0001f600 é\n"),
+    "a.html": ("<meta charset=latin-1><p>One", "<meta charset=latin-1><p>\U0001f600 é"),
+    "a.htm": ("<meta charset=utf-16><p>One", "<meta charset=utf-16><p>\U0001f600 é"),
+    "a.srt": (MIXED.strip("\ufeff"), MIXED.strip("\ufeff").replace("One", "\U0001f600 é")),
+    "a.po": (PO.format("UTF-16", ""), PO.format("UTF-16", "\U0001f600 é")),
+    "a.pot": (PO.format("UTF-8", ""), PO.format("UTF-8", "\U0001f600 é")),
+    "a.xlf": (XML.format("UTF-16", ""), XML.format("UTF-16", XML_TARGET)),
+}
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_a_byte_order_mark_states_the_encoding(encoding):
+    for name, (before, after) in WITH_MARKS.items():
+        before, after = (
+            f"\ufeff{one}".replace("'UTF-16'", f"'{encoding[:6].upper()}'")
+            for one in (before, after)
+        )
+        content = before.encode(encoding)
+        document = document_of(name, content)
+        changed = [one.replace("One", "\U0001f600 é") for one in document.segments]
+        assert document.written(changed).decode(encoding).strip() == after.strip(), name
+        if name[:4] not in ("a.po", "a.xl"):
+            assert document_of(name, content).written(document.segments) == content, name
+        is_text = "charset=" in document.media_type
+        assert not is_text or document.media_type.endswith(f"charset={encoding}"), name

@@ -3,12 +3,15 @@
 import asyncio
 import contextlib
 import functools
+import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import threading
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import httpx2
@@ -122,7 +125,7 @@ def test_a_document_is_kept_for_a_time(running, monkeypatch):
         ("a.xliff", b'<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>', 422, "declares entities"),
         ("a.txt", b"a" * 3000, 413, "more than 2 KiB"),
         ("a.txt", b"a\n" * 900, 413, "900 paragraphs; this server takes 800"),
-        ("../../a.txt", b"\xff\xfe", 422, "a.txt: not a text in utf-8"),
+        ("../../a.txt", b"\xff\xff", 422, "a.txt: not a text in utf-8"),
     ],
 )
 def test_refusals_are_one_line(running, monkeypatch, name, content, status, message):
@@ -235,6 +238,7 @@ def test_a_document_cancelled_while_its_file_is_written_leaves_none(models, monk
 
 def test_a_cleaner_of_old_files_does_no_harm(models, monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(documents, "_home", [])
     with opened(models) as web:
         assert finished(web, started(web, b"a", "a.txt")).status_code == 200
         for folder in tmp_path.iterdir():
@@ -255,3 +259,44 @@ def test_a_stopping_server_does_not_wait_for_documents(models, monkeypatch):
         assert writing.wait(PATIENCE)
         assert "cgru_requests_in_progress 1.0" in web.get("/metrics").text  # this one
         going_on.set()
+
+
+def test_folders_of_killed_servers_are_removed(monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(documents, "_home", [])
+    folder = documents._folder()
+    own = tmp_path / Path(folder.name).parent.name
+    (own / "left").write_text("a")
+    code = (
+        "from cgru_cli.serve.documents import _folder; import sys\n"
+        "folder = _folder(); print(folder.name, flush=True); sys.stdin.read()"
+    )
+    other = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+    )
+    others = Path(other.stdout.readline().strip())
+    (others / "translation").write_text("a")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (tmp_path / "cgru-document-link").symlink_to(outside)
+    os.mkfifo(tmp_path / "cgru-document-pipe")
+    (tmp_path / "cgru-document-abandoned" / "a").mkdir(parents=True)
+    documents.remove_abandoned()
+    assert own.is_dir() and (others / "translation").exists() and outside.is_dir()
+    assert not (tmp_path / "cgru-document-abandoned").exists()
+    other.kill()
+    other.communicate()
+    assert others.exists()
+    documents.remove_abandoned()
+    assert not others.parent.exists() and own.is_dir()
+
+
+def test_a_server_that_ends_leaves_no_folder(tmp_path):
+    code = "from cgru_cli.serve.documents import _folder; a, b = _folder(), _folder()"
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    assert list(tmp_path.iterdir()) == []

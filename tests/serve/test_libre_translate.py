@@ -11,6 +11,8 @@ from commands import write_model
 from serving import client, loaded, serving
 
 from cgru_cli import Translator
+from cgru_cli.serve.libre_translate import _parts
+from cgru_cli.serve.problems import Refusal
 
 
 @pytest.fixture(autouse=True)
@@ -161,3 +163,125 @@ def test_an_invalid_request_is_answered_by_one_line(web, fields, message):
     answer = web.post("/translate", json={"q": "a", "source": "en", "target": "de"} | fields)
     assert answer.status_code in (400, 413)
     assert message in answer.json()["error"] and "\n" not in answer.json()["error"]
+
+
+FORM = {"content-type": "application/x-www-form-urlencoded"}
+PAIR = {"source": "en", "target": "de"}
+
+
+def multipart(*fields, boundary="----geckoformboundary7e3"):
+    """The header and body of a form as browsers and PHP's curl send it."""
+    parts = [
+        f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"{more}\r\n\r\n{value}\r\n'
+        for name, value, more in fields
+    ]
+    body = "".join(parts) + f"--{boundary}--\r\n"
+    return {"content-type": f"multipart/form-data; boundary={boundary}"}, body.encode()
+
+
+def test_fields_come_in_all_ways_that_libretranslate_reads(web):
+    """As Flask's `request.values`, which LibreTranslate's app.py reads unless a body is JSON."""
+    one, other = lines(web, "a b c", "d")
+    in_parts = [("q", "a b c", ""), ("source", "en", ""), ("target", "de", ""), ("api_key", "", "")]
+    file = ("q", "d", '; filename="q.txt"\r\nContent-Type: text/plain')
+    plain = {"content-type": "text/plain"}
+    for query, headers, body in (
+        ("?q=a+b+c&source=en&target=de", {}, ""),  # curl -X POST "$URL/translate?q=..."
+        ("?q=a%20b%20c&source=en&target=de&api_key=", FORM, ""),
+        ("?source=en&target=de", FORM, "q=a+b+c"),
+        ("?q=a+b+c&source=en", FORM | {"content-type": FORM["content-type"] + ";charset=UTF-8"},
+         "target=de&source=fr"),
+        ("", FORM, "q=a+b+c&source=en&target=de&source=fr&format=&alternatives=0"),
+        ("", *multipart(*in_parts)),
+        ("", *multipart(file, *in_parts, boundary='"a b"')),
+        ("?target=de", *multipart(*in_parts[:2])),
+        ("", plain, json.dumps(PAIR | {"q": "a b c", "format": "", "api_key": None})),
+        ("?q=d&source=fr", {"content-type": "application/json"}, json.dumps(PAIR | {"q": "a b c"})),
+    ):  # fmt: skip
+        body = body.replace(b'--"a b"', b"--a b") if isinstance(body, bytes) else body
+        answer = web.post(f"/translate{query}", headers=headers, content=body)
+        assert answer.json() == {"translatedText": one}, (query, body, answer.text)
+    assert one != other
+
+
+def test_a_field_given_several_times_is_a_list(web):
+    found = lines(web, "a b c", "d", "a b c")
+    headers, body = multipart(*[("q", text, "") for text in ("d", "a b c")])
+    for query, head, content in (
+        ("?source=en&target=de", FORM, "q=a+b+c&q=d&q=a+b+c"),
+        ("?q=a+b+c&q=d&q=a+b+c&source=en&target=de", {}, ""),
+        ("?q=a+b+c&source=en&target=de", headers, body),
+    ):
+        answer = web.post(f"/translate{query}", headers=head, content=content)
+        assert answer.json() == {"translatedText": found}
+    answer = web.post("/translate", headers=FORM, content="q=d&q=&source=en&target=de")
+    assert answer.json() == {"translatedText": [found[1], ""]}
+    answer = web.post(
+        "/translate", headers=FORM, content="q=a+b+c&q=d&source=en&target=de&alternatives=1"
+    ).json()
+    assert answer["translatedText"] == found[:2] and list(map(len, answer["alternatives"])) == [
+        1,
+        1,
+    ]
+
+
+def test_json_in_a_form_is_text_and_its_lines_end_as_in_the_text(web):
+    texts = ['["a", "d"]', "a\nd"]
+    found = lines(web, texts[0], "a", "d")
+    for text, expected in zip((texts[0], "a\r\nd"), (found[0], "\n".join(found[1:])), strict=True):
+        for headers, body in (
+            (FORM, urlencode(PAIR | {"q": text})),
+            multipart(*[(name, value, "") for name, value in (PAIR | {"q": text}).items()]),
+        ):
+            answer = web.post("/translate", headers=headers, content=body)
+            assert answer.json() == {"translatedText": expected}
+
+
+def test_numbers_of_alternatives_as_text(web):
+    for number, count in (("2", 2), ("-1", 0), (-3, 0), ("+1", 1), ("", 0)):
+        assert len(asked(web, q="a b c", alternatives=number).get("alternatives", ())) == count
+    for number in ("two", "1.5", "9" * 50):
+        answer = web.post("/translate", json=PAIR | {"q": "a", "alternatives": number})
+        assert answer.status_code == 400 and "alternatives" in answer.json()["error"]
+
+
+def test_a_missing_field_is_named_as_there(web):
+    """Its app.py: `Invalid request: missing %(name)s parameter`, for an empty field too."""
+    for query, headers, body, name in (
+        ("", FORM, "source=en&target=de", "q"),
+        ("", FORM, "q=&source=en&target=de", "q"),
+        ("", FORM, "", "q"),
+        ("", FORM, "q[]=a&source=en&target=de", "q"),
+        ("", FORM, "q=a&target=de", "source"),
+        ("?q=a&source=en", {}, "", "target"),
+        ("", {}, json.dumps(PAIR), "q"),
+        ("", {}, json.dumps(PAIR | {"q": None}), "q"),
+        ("", {}, json.dumps(PAIR | {"q": ""}), "q"),
+        ("", {}, "{}", "q"),
+        ("", {}, json.dumps({"q": "a", "target": "de", "source": ""}), "source"),
+        ("?q=a&target=de", {}, json.dumps({"q": "a", "source": "en"}), "target"),  # JSON alone
+        ("", *multipart(("source", "en", ""), ("target", "de", "")), "q"),
+    ):
+        answer = web.post(f"/translate{query}", headers=headers, content=body)
+        assert answer.status_code == 400
+        assert answer.json()["error"] == f"Invalid request: missing {name} parameter", (query, body)
+    answer = web.post("/translate", json={"beam_width": 2})
+    assert "segments" in answer.json()["error"]
+    answer = web.post("/translate", json={"segments": [["a"]], "beam_width": 99})
+    assert answer.json()["error"].startswith("beam_width 99: this server allows 1 to ")
+    answer = web.post("/translate", json=PAIR | {"q": "a", "alternatives": 99})
+    assert answer.json()["error"].startswith("alternatives 99: this server allows 1 to ")
+
+
+def test_damaged_forms_in_parts(web):
+    headers, body = multipart(("q", "a", ""), ("source", "en", ""), ("target", "de", ""))
+    unnamed = {"content-type": "multipart/form-data"}
+    for head, content in (
+        (unnamed, body), (headers, body[:-5]), (headers, b""), (headers, b"{}"),
+        ({"content-type": b"multipart/form-data; boundary=\xff"}, body),
+    ):  # fmt: skip
+        answer = web.post("/translate", headers=head, content=content)
+        assert answer.status_code == 400 and "the form lacks its" in answer.json()["error"]
+    headers, body = multipart(*[("a", "", "")] * 1001)
+    with pytest.raises(Refusal, match="more than 1000 parts"):
+        _parts(headers["content-type"], body)

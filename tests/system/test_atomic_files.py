@@ -1,9 +1,19 @@
 """Files that are written completely or not at all, alone and together."""
 
-import pytest
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
-from cgru_cli.errors import CgruError
-from cgru_cli.system.atomic_files import all_or_nothing, atomic_write, check_whole
+import pytest
+from devices import FULL, NULL, device, is_device
+
+from cgru_cli.errors import CgruError, OutputClosed
+from cgru_cli.system.atomic_files import all_or_nothing, atomic_write, check_whole, put
+from cgru_cli.system.line_writer import LineWriter
 
 
 def write(path, content):
@@ -96,3 +106,104 @@ def test_mark_stays_if_files_cannot_be_restored(tmp_path, monkeypatch):
     assert calls == [side, whole, whole, side]
     with pytest.raises(CgruError, match="interrupted"):
         check_whole(whole)
+
+
+def test_a_device_is_written_to_and_stays_one(tmp_path):
+    null, full, link = device(tmp_path / "null", NULL), tmp_path / "full", tmp_path / "link"
+    device(full, FULL)
+    link.symlink_to("full")
+    write(null, b"new")
+    for path in (full, link):
+        with pytest.raises(CgruError, match=f"{path.name}: cannot be written: No space left"):
+            write(path, b"new")
+    with all_or_nothing(tmp_path / "null"):
+        write(null, b"new")
+    assert is_device(null) and is_device(full) and link.is_symlink()
+    assert sorted(tmp_path.iterdir()) == [full, link, null]
+    with pytest.raises(CgruError, match="null: is not a regular file"):
+        put(tmp_path / "new", null)
+
+
+def test_a_pipe_gets_the_whole_content_or_nothing(tmp_path):
+    pipe = tmp_path / "pipe.gz"  # its name does not compress it
+    os.mkfifo(pipe)
+    for content in (b"a" * 3_000_000, b""):
+        with ThreadPoolExecutor(1) as pool:
+            read = pool.submit(pipe.read_bytes)
+            with contextlib.suppress(ValueError), atomic_write(pipe) as file:
+                file.write(b"b" * len(content) or b"half")
+                file.seek(0)
+                file.write(content)
+                if not content:
+                    raise ValueError
+            assert read.result() == content
+    assert pipe.is_fifo()
+
+
+def test_a_reader_that_leaves_ends_the_output(tmp_path):
+    readable, writable = os.pipe()
+    os.close(readable)
+    try:
+        with pytest.raises(OutputClosed):
+            write(f"/dev/fd/{writable}", b"new")
+    finally:
+        os.close(writable)
+
+
+def test_an_open_file_keeps_what_others_wrote(tmp_path):
+    path, link = tmp_path / "a", tmp_path / "link"
+    with open(path, "wb", buffering=0) as file:
+        link.symlink_to(f"/dev/fd/{file.fileno()}")
+        file.write(b"one\n")
+        write(f"/dev/fd/{file.fileno()}", b"two\n")
+        write(link, b"three\n")
+        with LineWriter(f"/proc/self/fd/{file.fileno()}") as writer:
+            writer.write("four\n")
+        file.write(b"five\n")
+        number = file.fileno()
+    assert path.read_bytes() == b"one\ntwo\nthree\nfour\nfive\n"
+    with pytest.raises(CgruError, match=f"/dev/fd/{number}: cannot be written: Bad file"):
+        write(f"/dev/fd/{number}", b"six\n")
+
+
+def test_standard_output_by_its_name(tmp_path):
+    code = (
+        "from cgru_cli.system.atomic_files import atomic_write\n"
+        "with atomic_write('/dev/stdout') as file: file.write(b'new\\n')"
+    )
+    path = tmp_path / "out"
+    with open(path, "wb", buffering=0) as file:
+        file.write(b"old\n")
+        subprocess.run([sys.executable, "-c", code], stdout=file, check=True)
+    assert path.read_bytes() == b"old\nnew\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert done.stdout == b"new\n"
+
+
+def test_a_folder_is_refused_before_the_content_is_made(tmp_path):
+    with (
+        pytest.raises(CgruError, match="cannot be written: Is a directory"),
+        atomic_write(tmp_path),
+    ):
+        raise AssertionError
+
+
+def test_links_remain_when_several_files_change(tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    (tmp_path / "a").symlink_to(other / "a")
+    (tmp_path / "new").write_bytes(b"new")
+    with all_or_nothing(tmp_path / "a"):
+        put(tmp_path / "new", tmp_path / "a")
+    assert (tmp_path / "a").is_symlink() and (other / "a").read_bytes() == b"new"
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="needs a second file system")
+def test_a_link_may_lead_to_another_file_system(tmp_path):
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as other:
+        (tmp_path / "a").symlink_to(f"{other}/a")
+        (tmp_path / "new").write_bytes(b"new")
+        put(tmp_path / "new", tmp_path / "a")
+        assert (tmp_path / "a").is_symlink()
+        assert [path.name for path in Path(other).iterdir()] == ["a"]
+        assert not (tmp_path / "new").exists()

@@ -1,12 +1,15 @@
 """`cgru translate --document`: the segments of a document in its structure."""
 
+import os
 import re
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
 from commands import write_model
+from devices import FULL, NULL, device, is_device
 from traced_once import traced_once
 
 from cgru_cli import Translator
@@ -88,7 +91,13 @@ def test_the_extra_of_documents_is_named(model, tmp_path, monkeypatch):
         (["in.pdf", "out.pdf"], 1, "supported document formats are .txt"),
         (["bad.po", "old.po"], 1, "not a valid .po file"),
         (["none.md", "out.md"], 1, "not found"),
-        (["in.txt", "out.docx"], 2, "out.docx must have the format of "),
+        (["in.txt", "out.docx"], 2, "in.txt, with the ending .txt; the known"),
+        (["in.html", "out.xyz"], 2, "in.html, with the ending .html or .htm; the known endings"),
+        (["in.html", "out"], 2, "endings are .txt, .md, .markdown, .html, .htm, .srt, .po, .pot, "),
+        (["in.html", "out.html.gz"], 2, "out.html.gz must have the format of "),
+        (["in.html", ".html"], 2, "the known endings are"),
+        (["in.html", "none/out.html"], 1, "none/out.html: cannot be written: No such file"),
+        (["in.html", "."], 1, "cannot be written: Is a directory"),
         (["in.html", "out.html", "--n-best"], 2, "--document and --n-best exclude each other"),
     ],
 )
@@ -102,6 +111,43 @@ def test_refusals(model, tmp_path, files, code, message):
     returned, said = run("-m", model, "--document", *names)
     assert returned == code and message in said and said.count("\n") <= 1 + (code == 2)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_devices_and_pipes_are_no_files_to_replace(model, tmp_path):
+    source, null, full, pipe, link = (
+        tmp_path / name for name in ("in.html", "null", "full.html", "pipe", "link.html")
+    )
+    source.write_text(PAGE)
+    device(null, NULL)
+    device(full, FULL)
+    os.mkfifo(pipe)
+    link.symlink_to(full)
+    options = ("-m", model, "--translation-maxlen", 6, "--document", source)
+    assert run(*options, null) == (0, "")
+    for path in (full, link):
+        message = f"cgru: {path}: cannot be written: No space left on device\n"
+        assert run(*options, path) == (1, message)
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit(pipe.read_bytes)
+        assert run(*options, pipe) == (0, "")
+    target = tmp_path / "out.html"
+    with open(target, "wb", buffering=0) as file:
+        file.write(b"before")
+        assert run(*options, f"/dev/fd/{file.fileno()}") == (0, "")
+    assert target.read_bytes() == b"before" + read.result() and b"<h1>" in read.result()
+    assert is_device(null) and is_device(full) and pipe.is_fifo() and link.is_symlink()
+    assert len(list(tmp_path.iterdir())) == 6
+
+
+def test_a_document_in_utf_16(model, tmp_path):
+    source, target = tmp_path / "in.md", tmp_path / "out.MD"
+    texts = []
+    for encoding in ("utf-16-be", "utf-8"):
+        source.write_bytes("\ufeff# a b\r\n\n```\né\n".encode(encoding))
+        assert run("-m", model, "--translation-maxlen", 6, "--document", source, target)[0] == 0
+        texts.append(target.read_bytes().decode(encoding))
+    assert texts[0] == texts[1]
+    assert re.fullmatch("\ufeff# .+\r\n\n```\né\n", texts[0])
 
 
 def test_without_the_packages(model, tmp_path, monkeypatch):

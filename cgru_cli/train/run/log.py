@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, Self
 from ...errors import reading, writing
 from ...system import terminal
 from ...system.atomic_files import atomic_write
+from ...system.line_writer import is_stream
 from .progress import Progress
 
 REDRAW = 0.1  # minimum seconds between updates of the progress line
@@ -109,8 +110,8 @@ def _finite(value: Any) -> Any:
 def _appending(path: Path) -> BinaryIO:
     """Open a file to append lines; ends a partial last line first."""
     with writing(path):
-        file = open(path, "ab+", buffering=0)  # noqa: SIM115
-        if file.seek(0, os.SEEK_END):
+        file = open(path, "ab" if is_stream(path) else "ab+", buffering=0)  # noqa: SIM115
+        if file.readable() and file.seek(0, os.SEEK_END):
             file.seek(-1, os.SEEK_END)
             if file.read(1) != b"\n":
                 file.write(b"\n")

@@ -3,10 +3,13 @@
 import io
 import json
 import math
+import os
 import re
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from devices import FULL, device, is_device
 
 from cgru_cli.errors import CgruError
 from cgru_cli.train.run import log as module
@@ -177,3 +180,17 @@ def test_the_progress_line_is_not_drawn_all_the_time(paths, monkeypatch):
         for i in range(1000):
             log.draw(f"Up. {i}")
         assert terminal.getvalue().count("Up.") < 10
+
+
+def test_a_log_may_be_a_pipe_or_a_device(paths):
+    os.mkfifo(paths[0])
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit(paths[0].read_text)
+        with TrainingLog(*paths) as log:
+            log.line("Training started")
+        assert read.result().endswith("] Training started\n")
+    full = device(paths[0].parent / "full", FULL)
+    full_error = pytest.raises(CgruError, match="full: cannot be written: No space left")
+    with TrainingLog(full, paths[1]) as log, full_error:
+        log.line("Training started")
+    assert is_device(full)
