@@ -25,9 +25,14 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `cgru` does
 # looking for it would take a quarter of the time.
 gc.disable()
 
-# In a background job of a shell, SIGINT would be ignored by all tests.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# Background jobs of a shell ignore SIGINT, those of nohup SIGHUP; tests must not inherit this.
+for number, handler in (
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGHUP, signal.SIG_DFL),
+    (signal.SIGTERM, signal.SIG_DFL),
+):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, handler)
 
 settings.register_profile("cgru", deadline=None, derandomize=True)
 settings.load_profile("cgru")
