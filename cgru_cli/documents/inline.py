@@ -61,6 +61,9 @@ class Mark(NamedTuple):
     name: str = ""
 
 
+Symbols = Sequence[str | Mark]
+
+
 def masked(symbols: Iterable[str | Mark]) -> str:
     """The characters of a text, with "\\0" for each mark."""
     return "".join(one if isinstance(one, str) else "\0" for one in symbols)
@@ -89,7 +92,8 @@ def split(
         text, place = masked(run), 0
         for match in marks.finditer(text):
             groups, shown = match.groupdict(), match[0]
-            kind, name = "copied" if groups.get("copied") else "point", ""
+            in_line = groups.get("copied") and "\n" not in shown
+            kind, name = "copied" if in_line else "point", ""
             if groups.get("name") and not shown.endswith("/>"):
                 kind, name = "close" if groups["slash"] else "open", groups["name"]
             found += text[place : match.start()]
@@ -105,7 +109,7 @@ class MarkedText:
     Translations keep the spaces around the text.
     """
 
-    def __init__(self, symbols: Sequence[str | Mark], marks: re.Pattern[str], *, xml: bool = False):
+    def __init__(self, symbols: Symbols, marks: re.Pattern[str], *, xml: bool = False):
         """marks: see `split`; xml: whether the text will be written with entities."""
         self._xml = xml
         core = masked(symbols).strip()

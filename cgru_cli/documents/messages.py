@@ -15,13 +15,13 @@ from typing import NamedTuple
 from ..errors import warn
 from ..system.versions import installed
 from .document import translatable
-from .inline import Mark, MarkedText, masked, split, written
+from .inline import Mark, MarkedText, Symbols, masked, split, written
 from .mnemonics import Mnemonic, mnemonic
 
 _TAGS = r"<(?P<slash>/?)(?P<name>[A-Za-z0-9][\w:.-]*)(?:\s[^<>]*)?/?>"
 _BRACES = (
     r"\{\{\{?[^{}]*\}?\}\}|\{%[^{}]*%\}|[$#%]\{[^{}]*\}|[$#%@]?\{[^{}\s]*(?:\{[^{}\s]*\}[^{}\s]*){0,3}\}"
-    r"|\{ *[\w.-]+ *\}|'[{}]'"
+    r"|\{\s*[^\s{},]+\s*\}|'[{}]'"
 )
 _PRINTF = (
     r"%(?:\([^()\s]+\)|<\w+>|\d+\$|n\$)?[-+#0']*(?:\*|[1-9]\d*)?(?:\.(?:\*|\d+))?(?:hh|ll|[hlLqjztI]|I64|I32)?"
@@ -30,7 +30,7 @@ _PRINTF = (
 _QT = r"%L?\d{1,2}(?!\d)%?|%n(?![A-Za-z])"
 _NO_PERCENT = frozenset(("python-brace", "perl-brace", "java", "csharp", "rust", "c++"))
 _OF_QT = frozenset(("qt", "qt-plural", "kde", "kde-kuit"))
-_BRANCHES = re.compile(r"\{\s*[^\s{},]+\s*,\s*(?:plural|select(?:ordinal)?)\s*,")
+_BRANCHES = re.compile(r"\{\s*[^\s{},]+\s*,\s*(?:plural|select(?:ordinal)?|choice)\s*,")
 _TYPED = re.compile(
     r"\{\s*[^\s{},]+\s*,\s*(?:plural|select(?:ordinal)?|number|date|time|ordinal|spellout|duration"
     r"|choice|list)\s*[,}]"
@@ -65,7 +65,7 @@ class _Box(NamedTuple):
     kind: str = ""
 
 
-def _boxes(symbols: Sequence[str | Mark], text: str) -> list[_Box]:
+def _boxes(symbols: Symbols, text: str) -> list[_Box]:
     """The boxes of a message, of which the first is the whole; text: its characters to parse.
 
     Raises SyntaxError for an invalid message, and for branches that divide an element of XML.
@@ -93,7 +93,7 @@ def _boxes(symbols: Sequence[str | Mark], text: str) -> list[_Box]:
             outer = boxes[opened[-1]]
             (outer if box.is_text else box).symbols.extend(part)
             if not box.is_text and not box.kind:  # `{name}`
-                outer.symbols[-1] = Mark(masked(box.symbols), "copied")
+                outer.symbols[-1:] = box.symbols
         else:
             box.symbols.extend([Mark(shown, "copied")] if kind == "hash" else part)
             if kind == "type":
@@ -113,13 +113,7 @@ class _Text(MarkedText):
     """
 
     def __init__(
-        self,
-        box: _Box,
-        marks: re.Pattern[str],
-        *,
-        xml: bool,
-        markers: Collection[str],
-        quotes: str,
+        self, box: _Box, marks: re.Pattern[str], markers: Collection[str], quotes: str, *, xml: bool
     ):
         self._markers, self._quotes = markers, quotes
         self._mnemonic: Mnemonic | None = None
@@ -157,12 +151,7 @@ class Message:
     """A message; `segments` are the texts that a model is to translate."""
 
     def __init__(
-        self,
-        symbols: Sequence[str | Mark],
-        marks: re.Pattern[str],
-        *,
-        xml: bool = False,
-        markers: Collection[str] = (),
+        self, symbols: Symbols, marks: re.Pattern[str], markers: Collection[str], *, xml: bool
     ):
         """symbols: a text, or a text with marks (see `inline`); marks: see `inline.split`; markers:
         those of mnemonics that the document surely has.
@@ -185,7 +174,7 @@ class Message:
                     marks = re.compile(r"(?s).+")
         self._written = [written(box.symbols, xml=xml) for box in boxes]
         texts = {
-            number: _Text(box, marks, xml=xml, markers=markers, quotes=quotes)
+            number: _Text(box, marks, markers, quotes, xml=xml)
             for number, box in enumerate(boxes)
             if box.is_text
         }
@@ -207,10 +196,9 @@ class Message:
 
 
 def messages(
-    texts: Iterable[tuple[Sequence[str | Mark], re.Pattern[str]]], *, xml: bool = False
+    texts: Sequence[tuple[Symbols, re.Pattern[str]]], *, xml: bool = False
 ) -> list[Message]:
     """The messages of a document, for texts and the marks in them (see `inline.split`)."""
-    texts = list(texts)
     found = [mnemonic(masked(split(*text))) for text in texts]
     markers = {one.marker for one in found if one and one.letter and one.sure}
-    return [Message(*text, xml=xml, markers=markers) for text in texts]
+    return [Message(*text, markers, xml=xml) for text in texts]
