@@ -18,6 +18,7 @@ DOCUMENTS = [
     "lxml>=5,<7",
     "markdown-it-py>=3,<5",
     "polib>=1.2,<2",
+    "pyicumessageformat>=1.0,<2",
     "sentencex>=1,<2",
     "srt>=3.5,<4",
 ]

@@ -6,13 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..system.versions import installed
-from .document import Document, decoded, translatable, unified
-from .inline import PLACEHOLDER, MarkedText
+from .document import Document, decoded, unified
+from .messages import marks_of, messages
 
-_MARKS = re.compile(
-    r"<(?P<slash>/?)(?P<name>[A-Za-z][\w-]*)(?:\s[^<>]*)?/?>"
-    rf"|{PLACEHOLDER}|(?<!\s)\s*\n\s*"
-)
 _PLURALS = re.compile(r"nplurals\s*=\s*([1-9])\b")
 _CHARSET = re.compile(rb"Content-Type:[^\n]{0,99}charset=([\w.-]+)", re.IGNORECASE)
 
@@ -33,7 +29,7 @@ class Catalogue(Document):
         polib = installed("polib", "documents")
         self._file = polib.pofile("\n" + text, encoding=self._encoding)
         plurals = _PLURALS.search(self._file.metadata.get("Plural-Forms", ""))
-        self._places: list[tuple[Any, int | None, MarkedText]] = []  # None: not a plural
+        places: list[tuple[Any, int | None, str]] = []  # None: not a plural
         for entry in self._file.untranslated_entries():
             forms: list[tuple[int | None, str]] = [(None, entry.msgid)]
             if entry.msgid_plural:
@@ -43,15 +39,19 @@ class Catalogue(Document):
                 forms = [(i, entry.msgid_plural) for i in range(count)]
                 if count > 1:
                     forms[0] = 0, entry.msgid
-            for form, message in forms:
-                marked = MarkedText(message, _MARKS)
-                if translatable(marked.plain):
-                    self._places.append((entry, form, marked))
-        self.segments = [marked.segment for *_, marked in self._places]
+            places += [(entry, form, message) for form, message in forms]
+        found = messages([(text, marks_of(entry.flags)) for entry, _, text in places])
+        self._places = [
+            (entry, form, message)
+            for (entry, form, _), message in zip(places, found, strict=True)
+            if message.segments
+        ]
+        self.segments = [one for *_, message in self._places for one in message.segments]
 
     def written(self, translations: Sequence[str]) -> bytes:
-        for (entry, form, marked), translation in zip(self._places, translations, strict=True):
-            text = marked.restored(translation)
+        left = iter(translations)
+        for entry, form, message in self._places:
+            text = message.restored(left)
             if form is None:
                 entry.msgstr = text
             else:
