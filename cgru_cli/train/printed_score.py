@@ -12,59 +12,51 @@ _NUMBER = (
     r"(?P<number>[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)"
     r"(?=\.?(?:[\s;)\]}%'\"|]|,(?!\d)|$))"
 )
-# between a name and its number: a signature of sacreBLEU, and `=`, `:` or JSON's `", "score": `;
-# a row of numbers is a table of n-grams
-_IS = (
-    r"(?:[+|]\S{0,300}+)?(?:[ _]score)?['\"]?(?:,\s*['\"]score['\"])?(?:[ \t]*[=:][ \t]*|\t)"
-    + _NUMBER
-    + r"(?![ \t]++[\d.]++(?:\s|$))"
-)
-# the outputs of multi-bleu.perl, mteval-v13a.pl, sacreBLEU (text and JSON), fairseq-score,
-# chrF++.py, tercom, METEOR and COMET (both also score segments), and lists of `sacrebleu -b`
-_SCORES = (
+# The outputs of multi-bleu.perl, mteval-v13a.pl, sacreBLEU (text and JSON), fairseq-score,
+# chrF++.py and tercom: a name, perhaps sacreBLEU's signature, and `=`, `:` or `", "score": `, but
+# no row of numbers; of METEOR and COMET, which may score segments too; lists of `sacrebleu -b`.
+_PATTERNS = (
     r"(?<!\w)(?P<metric>\w*BLEU(?:[-_]?4)?|chrF\d*\+*|c\d+\+w\d+-F\d+|NIST(?!.*BLEU)|METEOR|COMET"
-    r"|BLEURT|BEER|RIBES|(?P<lower>H?TER|WER|CER))" + _IS,
-    r"^(?!.*\bsegment\b).*\b(?P<metric>score)[ \t]*[=:][ \t]*" + _NUMBER + r"[ \t]*$",
-    r"['\"](?P<metric>score)['\"]\s*:\s*" + _NUMBER,
-    r"\A\s*(?P<metric>\[)\s*" + _NUMBER + r"\s*,",
+    r"|BLEURT|BEER|RIBES|(?P<lower>H?TER|WER|CER|perplexity|ppl|loss|cross-entropy))"
+    r"(?:[+|]\S{0,300}+)?(?:[ _]score)?['\"]?(?:,\s*['\"]score['\"])?(?:[ \t]*[=:][ \t]*|\t)"
+    rf"{_NUMBER}(?![ \t]++[\d.]++(?:\s|$))",
+    rf"^(?!.*\bsegment\b).*\b(?P<metric>score)[ \t]*[=:][ \t]*{_NUMBER}[ \t]*$",
+    rf"['\"](?P<metric>score)['\"]\s*:\s*{_NUMBER}",
+    rf"\A\s*(?P<metric>\[)\s*{_NUMBER}\s*,",
 )
-_COSTS = (r"(?<!\w)(?P<metric>(?P<lower>perplexity|ppl|loss|cross-entropy))" + _IS,)
-_TABLES = [
-    [re.compile(text, re.IGNORECASE | re.MULTILINE) for text in table]
-    for table in (_SCORES, _COSTS)
-]
+_SCORES = [re.compile(text, re.IGNORECASE | re.MULTILINE) for text in _PATTERNS]
 _ANY = re.compile(_NUMBER)
-_FIRST = re.compile(r"\s*" + _NUMBER)
 
 
 def score_in(output: str, program: str, first: bool = False) -> float:
     """The score that a program printed; the higher, the better.
 
-    It is a number that stands alone on the last line. Otherwise, it is the score of the first
-    metric that the output names as its program does, and of several scores of that metric the last;
-    lower is better for error rates and costs, so that theirs is returned with a minus sign.
-    Otherwise, it is the only number of the last line with numbers. first: whether a number at the
-    beginning of the output is the score, as for Marian and Nematus. Raises CgruError if there is no
-    number, or if several cannot be told apart.
+    It is the number that is alone on the last line; or the score of the first metric that the
+    output names as its program does, the last of several; or the only number of the last line with
+    numbers. Error rates and costs are returned with a minus sign, unless there is another metric.
+    first: whether a number at the beginning of the output is the score, as for Marian and Nematus.
+    Raises CgruError if there is no number, or if several cannot be told apart.
     """
     lines = output.strip().splitlines() or [""]
-    if found := (first and _FIRST.match(output)) or _ANY.fullmatch(lines[-1].strip().rstrip(" %")):
-        return float(found["number"])
-    for table in _TABLES:
-        named = [match for pattern in table for match in pattern.finditer(output)]
-        named.sort(key=lambda match: match.start("number"))
-        if named:
-            metric = named[0]["metric"].casefold()
-            last = [match for match in named if match["metric"].casefold() == metric][-1]
-            return float(last["number"]) * (-1 if last.groupdict().get("lower") else 1)
-    for line in reversed(lines):
-        if numbers := _ANY.findall(line):
-            if len(numbers) == 1:
-                return float(numbers[0])
-            raise CgruError(
-                f"{program}: which number is the score? {line.strip()}; print it alone, or named, "
-                "such as BLEU = 28.3"
-            )
-    raise CgruError(
-        f"{program}: printed no number, such as 28.3: {lines[-1] or 'its output is empty'}"
-    )
+    alone = (first and _ANY.match(output.lstrip())) or _ANY.fullmatch(lines[-1].strip(" \t%"))
+    if alone:
+        return float(alone["number"])
+    named = [match for pattern in _SCORES for match in pattern.finditer(output)]
+    if named:
+        best = min(named, key=lambda match: (_is_lower(match), match.start("number")))
+        same = [one for one in named if one["metric"].lower() == best["metric"].lower()]
+        return float(same[-1]["number"]) * (-1 if _is_lower(best) else 1)
+    numbered = [line.strip() for line in lines if _ANY.search(line)]
+    if not numbered:
+        raise CgruError(f"{program}: printed no number, such as 28.3: {lines[-1] or 'no output'}")
+    number, *others = _ANY.findall(numbered[-1])
+    if others:
+        raise CgruError(
+            f"{program}: which number is the score? {numbered[-1]}; print it alone, or named, such "
+            "as BLEU = 28.3"
+        )
+    return float(number)
+
+
+def _is_lower(match: re.Match[str]) -> bool:
+    return bool(match.groupdict().get("lower"))

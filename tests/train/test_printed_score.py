@@ -132,6 +132,6 @@ def test_any_output_has_a_score_or_a_message(output):
 
 
 def test_a_message_shows_the_line():
-    for output, line in {"28.31 0.97\n": "28.31 0.97", "a\nnan\n": "nan", "": "empty"}.items():
+    for output, line in {"28.31 0.97\n": "28.31 0.97", "a\nnan\n": "nan", "": "no output"}.items():
         with pytest.raises(CgruError, match=f"^validate.sh: .*{line}"):
             score_in(output, "validate.sh")
