@@ -60,6 +60,8 @@ class Validator:
             raise UsageError(
                 "--valid-translation-output needs a metric of translations, such as bleu"
             )
+        first = options.compat in ("marian", "nematus-tf")
+        self._score_of = functools.partial(score_of, first=first)
         self._costs = tf.function(
             self._costs_of, input_signature=signature(model.structure), autograph=False
         )
@@ -85,9 +87,6 @@ class Validator:
         if "valid-script" in self.metrics:
             values["valid-script"] = self._score_of(self._script, check)
         return {metric: values[metric] for metric in self.metrics}
-
-    def _score_of(self, command: Sequence[str], check: Check) -> float:
-        return score_of(command, check, first=self.options.compat in ("marian", "nematus-tf"))
 
     @functools.cached_property
     def _ensemble(self) -> Ensemble:
