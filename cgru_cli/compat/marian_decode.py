@@ -111,6 +111,8 @@ def settle_decoder(o: Fields) -> None:
                 "scores; with a beam of 1 it changes nothing"
             )
         o.note("--skip-cost", "the cost does not change which word is best")
+    if "output_sampling" not in o.values and o.take("seed") and "seed" in o.given:
+        o.note("--seed", "nothing is sampled")
     settle_length(o)
     fields = o.whole("tsv_fields")
     if fields not in (0, 2 if o.values.get("force_decode") else 1):

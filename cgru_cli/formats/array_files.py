@@ -18,10 +18,10 @@ import numpy as np
 
 from ..errors import CgruError, parsing, reading
 from ..system.atomic_files import atomic_write
+from ..system.file_kinds import LOOKED_AT, check_kind
 from ..system.structured_files import check_no_pipe
 
 EXAMPLES = Path(__file__).parents[2] / "examples"  # in a clone of the repository
-GIT_LFS = b"version https://git-lfs"
 MOST_ARRAYS = 10_000  # in a file; the deepest models have some hundreds
 MOST_EXPANDED = 100  # array bytes per byte of the file; trained weights give at most 1.2
 ALWAYS_ALLOWED = 1 << 26  # bytes of arrays that a file of any size may declare
@@ -99,6 +99,11 @@ def open_npz(
         members = archive.infolist()
         if len(members) > MOST_ARRAYS:
             raise CgruError(f"{path}: {len(members)} arrays; a model has at most {MOST_ARRAYS}")
+        if members and not any(one.filename.endswith(".npy") for one in members):
+            raise CgruError(
+                f"{path}: is a zip archive without arrays ({members[0].filename}, ...); unpack it, "
+                "and give the model in it"
+            )
         stored: dict[str, StoredArray] = {}
         for member in members:
             name = member.filename.removesuffix(".npy")
@@ -266,12 +271,9 @@ def start_of(path: Path) -> bytes:
         raise CgruError(problem)
     check_no_pipe(path)
     with reading(path), open(path, "rb") as stream:
-        start = stream.read(len(GIT_LFS))
+        start = stream.read(LOOKED_AT)
         size = os.fstat(stream.fileno()).st_size
     if size == 0:
         raise CgruError(f"{path}: is empty")
-    if start == GIT_LFS:
-        raise CgruError(
-            f"{path}: is a Git LFS pointer, not the model; fetch it with `git lfs pull`"
-        )
+    check_kind(start, path, "zip", what="model")
     return start

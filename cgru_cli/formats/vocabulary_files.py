@@ -39,6 +39,13 @@ _PICKLE_START = re.compile(
     rb"\x80[\x00-\x05]|[}\]][qr.(]|\([dl]p?\d*\n|\(i|c[\w.]+\n[\w.]+\n[()\]}pq]"
 )
 
+_OTHER_LISTS = {  # by their first lines
+    r"#version: |\S+ \S+</w>\n": "has the codes of subword-nmt, for --bpe",
+    r"(\S+\t-?[0-9.e-]+(\n|$)){1,9}": "lists the pieces of a SentencePiece model; give the model",
+    r"((\S+ +[0-9]+| *[0-9]+ \S+)\r?(\n|$)){1,9}": "lists words and their counts; give the model's "
+    "vocabulary, or make one from the text with cgru prep --vocabulary-only",
+}
+
 LARGEST = 1 << 28  # bytes of a vocabulary, after decompression
 
 _NO_VOCABULARY = (
@@ -83,7 +90,14 @@ def read_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
         return Vocabulary(_read_text(text, name), path, format="text")
     if start.startswith("["):
         raise CgruError(f"{name}: not a vocabulary (it is a list)")
-    return Vocabulary(_read_yaml(text, name), path, format="yaml")
+    try:
+        mapping = _read_yaml(text, name)
+    except CgruError:
+        for lines, what in _OTHER_LISTS.items():
+            if re.match(lines, text):
+                raise CgruError(f"{name}: not a vocabulary: it {what}") from None
+        raise
+    return Vocabulary(mapping, path, format="yaml")
 
 
 def write_vocabulary(

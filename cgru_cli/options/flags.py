@@ -159,6 +159,8 @@ class Flag:
             allowed = any(choice.lower() == str(value).lower() for choice in self.choices)
         elif self.is_number:
             allowed = value in self.bounds
+        elif value == "" and self.kind is str:
+            raise ValueError("'': the text is empty; give a value, or leave the option out")
         else:
             allowed = self.kind in (bool, str) or self._of_kind(str(value)) is not None
         if not allowed:
@@ -237,21 +239,26 @@ class Options:
 
 
 def lacking(options: type, stated: Flag, values: Mapping[str, Any]) -> str:
-    """The first option that `stated` needs and that is missing, "" if there is none."""
+    """The first option that `stated` needs and that is missing, "" if there is none.
+
+    An option whose default depends on the training data may be on without being given.
+    """
+    by_data = values.get("defaults") == "data" and not values.get("compat")
     for needed in stated.needs:
-        if not any(_is_on(options, other, values) for other in needed.split(" or ")):
+        if not any(_is_on(options, other, values, by_data) for other in needed.split(" or ")):
             return needed
     return ""
 
 
-def _is_on(options: type, typed: str, values: Mapping[str, Any]) -> bool:
+def _is_on(options: type, typed: str, values: Mapping[str, Any], by_data: bool = False) -> bool:
     """Whether an option is on or, in a text such as `--objective mrt`, has this value."""
     name, _, word = typed.partition(" ")
     field_name = _fields(options)[name]
     if word:
         return str(values[field_name]).lower() == word.lower()
     stated, default = statements(options)[field_name]
-    return not stated.is_off(values[field_name], default)
+    may_be = by_data and bool(stated.by_data) and values[field_name] == default
+    return may_be or not stated.is_off(values[field_name], default)
 
 
 @functools.cache

@@ -53,7 +53,7 @@ class ModelOptions(ConfiguredOptions):
     dim_vocabs: tuple[int, ...] = DATA.whole(0, 10_000_000)("""
         --dim-vocabs N...: number of words to read from the beginning of each vocabulary file; 0:
         all""")
-    sentencepiece_options: str | None = DATA("""
+    sentencepiece_options: str | None = DATA.values(str.strip)("""
         --sentencepiece-options '--NAME=VALUE ...': learn the .spm files of --vocabs that do not
         exist, with these options of SentencePiece's trainer (--compat marian always learns
         them)""")

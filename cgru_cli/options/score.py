@@ -52,10 +52,10 @@ class ScoreOptions(FilterOptions):
         (ce-sum), their mean over sentences (ce-mean, cross-entropy) or words (ce-mean-words), or
         the perplexity; excludes --word-scores, --alignment, --alignment-format""")
 
-    word_top_k: int = SCORES.whole(0, 256, default=0)("""
+    word_top_k: int | None = SCORES.whole(1, 256)("""
         --word-top-k K: instead of scores, write the K most probable words at each word of the
         translations, with their log-probabilities, to --output: a .npy file for cgru train
-        --objective distill (5 K bytes per word); 0: print scores; needs --output; excludes
+        --objective distill (5 K bytes per word); needs --output; excludes
         --summary, --word-scores, --alignment, --alignment-format, --heatmap, --n-best,
         --keep-above, --keep-below, --dual, --compat, --normalize, --print-target""")
 

@@ -59,10 +59,10 @@ class TrainOptions(OptimizationOptions, ModelOptions):
     valid_max_length: int = VALIDATION.whole(1, 1_000_000, default=1000)("""
         --valid-max-length N: cut longer sentences of the validation text (words)""")
     valid_script: str | None = VALIDATION("""
-        --valid-script-path COMMAND (--valid_script): program that prints a score as the last number
-        on its standard output; the metric translation passes it a file of translations,
-        valid-script the model in MODEL.dev.npz; the command is split into words as in a shell, but
-        run without a shell""")
+        --valid-script-path COMMAND (--valid_script): program that prints a score (higher is better)
+        or the output of sacreBLEU or multi-bleu.perl; the metric translation passes it a file of
+        translations, valid-script the model in MODEL.dev.npz; the command is split into words as in
+        a shell, but run without a shell""")
     valid_script_args: tuple[str, ...] = VALIDATION("""
         --valid-script-args ARGUMENT...: arguments of --valid-script-path, before the file of
         translations; needs --valid-script-path""")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 from ..parameters.program import COMPAT
@@ -94,7 +95,7 @@ class TranslateOptions(FilterOptions):
     avoid: str | None = SEARCH("""
         --avoid FILE: file of phrases, one per line, that no translation may contain; excludes
         --output-sampling""")
-    copy: tuple[str, ...] = SEARCH.values(pattern)(f"""
+    copy: tuple[str, ...] = SEARCH.values(functools.partial(pattern, or_none=True))(f"""
         --copy PATTERN...: {COPIED}; copy these spans of the source to translations, by placeholders
         if the model was trained with cgru prep --copy, whose patterns are the default; none: copy
         nothing; sampling allows only none""")
@@ -111,8 +112,8 @@ class TranslateOptions(FilterOptions):
         most probable (topk K), from the most probable with total probability P (nucleus P), or from
         those with at least probability E (epsilon E), with softmax temperature T""")
     seed: int = SAMPLING.whole(0, 2**63 - 1, default=0)("""
-        --seed N: random seed of sampling; each sample depends only on the seed and its line
-        number""")
+        --seed N: random seed of sampling; each sample depends only on the seed and its line number;
+        needs --output-sampling or --mbr; excludes --mbr-n-best""")
 
     mbr: int | None = RISK.whole(1, 1000)("""
         --mbr N: minimum Bayes risk: of N sampled translations (by default epsilon 0.02), print the

@@ -44,7 +44,7 @@ def write(plan: ScorePlan, models: Sequence[LoadedModel], pairs: Pairs) -> None:
         ModelScorer(loaded, reading, options.workspace, computed=computed)
         for loaded, computed in zip(models, networks, strict=True)
     ]
-    k = min(options.word_top_k, models[0].model.structure.target_vocabulary)
+    k = min(options.word_top_k or 1, models[0].model.structure.target_vocabulary)
     top_words = TopWords(networks, plan.weights or (1.0,), k)
     # memory holds the probabilities of all words by each model until they are added up
     max_tokens = max(1, min(scorer.max_tokens for scorer in scorers) // len(scorers))

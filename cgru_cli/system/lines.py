@@ -9,7 +9,6 @@ import functools
 import gzip
 import io
 import os
-import re
 import select
 import shlex
 import stat
@@ -19,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO, Self
 
 from ..errors import CgruError, UsageError, reading, warn
+from .file_kinds import check_kind
 from .number_rows import SUFFIX, count_rows, lines_of_rows
 from .terminal import tell
 
@@ -26,11 +26,6 @@ LONGEST_LINE = 1 << 26  # bytes; a device without line breaks would fill the mem
 CHUNK = 1 << 16  # bytes per read: the capacity of a pipe
 LONG = 1 << 18  # number of characters from which a line's memory matters
 GRACE = 0.01  # seconds that a window waits for more lines after its first line
-# the first bytes of compressed files
-_COMPRESSED = re.compile(
-    rb"(?P<gzip>\x1f\x8b)|(?P<xz>\xfd7zXZ\0)|(?P<bzip2>BZh[1-9]1AY&SY)|(?P<zstd>\x28\xb5\x2f\xfd)"
-    rb"|(?P<zip>PK\x03\x04)"
-)
 
 Source = str | os.PathLike[str] | None  # a path; "-" or None is stdin or stdout
 
@@ -168,9 +163,8 @@ def lines_of(file: BinaryIO | gzip.GzipFile, name: str | os.PathLike[str]) -> It
 
 
 def check_text(beginning: bytes, name: str | os.PathLike[str]) -> None:
-    """Raise CgruError for the first bytes of a compressed file, whose lines would be noise."""
-    if found := _COMPRESSED.match(beginning):
-        raise CgruError(f"{name}: is compressed by {found.lastgroup}; unpack it first")
+    """Raise CgruError for the first bytes of a file that is not text, whose lines are noise."""
+    check_kind(beginning, name, "html", what="text")
 
 
 def check_length(line: bytes | bytearray, name: str | os.PathLike[str]) -> None:

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from ..errors import CgruError, parsing, reading
 from .atomic_files import atomic_write
+from .file_kinds import check_kind
 
 LARGEST = 1 << 30  # bytes of a file to read as a whole, after decompression
 LARGEST_CONFIGURATION = 1 << 24  # bytes of a model's JSON; real files have some thousands
@@ -29,6 +30,7 @@ def read_json(path: str | os.PathLike[str], largest: int = LARGEST_CONFIGURATION
     """Read a JSON file with an object. Raises CgruError, naming file and place of the error."""
     with reading(path):
         content = first_bytes(path, largest)
+    check_kind(content, path, what="configuration")
     values = parse_json(content, f"{path}", largest)
     if not isinstance(values, dict):
         raise CgruError(f"{path}: a JSON object is expected")
@@ -108,6 +110,7 @@ def read_yaml(path: str | os.PathLike[str]) -> dict:
     """Read a YAML file of names and values. Raises CgruError, naming the file."""
     with reading(path):
         content = first_bytes(path, LARGEST_YAML)
+    check_kind(content, path, what="configuration")
     return parse_yaml(content, f"{path}")
 
 
@@ -180,6 +183,8 @@ def read_bytes(
         data = first_bytes(path, limit, once=once)
     if len(data) > limit:
         raise CgruError(f"{path}: more than {limit} bytes, which is too large ({what} expected)")
+    if what != "document":  # which may be a .docx or a web page
+        check_kind(data, path, what=what)
     return data
 
 

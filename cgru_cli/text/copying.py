@@ -135,8 +135,10 @@ def known_placeholders(*vocabularies: Vocabulary) -> int:
     return next(missing, MOST)
 
 
-def pattern(text: str) -> str:
-    """Check a value of --copy. Raises ValueError for an invalid regular expression."""
+def pattern(text: str, or_none: bool = False) -> str:
+    """Check a value of --copy; or_none: `none` is allowed. Raises ValueError for another value."""
+    if text == "none" and not or_none:
+        raise ValueError("there are no patterns by default; leave the option out")
     if text not in BUILT_IN and text != "none":
         try:
             _compiled(text)
@@ -153,7 +155,8 @@ def _compiled(text: str) -> re.Pattern[str]:
         raise UsageError(
             f"{text!r} is neither {names} nor a regular expression ({error})"
         ) from None
-    if expression.fullmatch(""):
+    widest = re._parser.parse(text).getwidth()[1]  # type: ignore[attr-defined]
+    if expression.fullmatch("") or not widest:  # an anchor such as \\b
         raise UsageError(f"{text!r} matches the empty text")
     return expression
 

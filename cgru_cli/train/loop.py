@@ -278,7 +278,12 @@ class Training:
         if plan.metrics and plan.valid_is_due(before, course) and not last:
             if save:  # before validation, in case it fails; a resumed run validates again
                 saved = self._save(plan.options.keep)
-            self._validate()
+            try:
+                self._validate()
+            except CgruError:  # of a script, say: a resumed run validates again
+                if not saved:
+                    self._save()
+                raise
             self._log_decay()
             time_now = self.clock()  # validation time counts towards limits in minutes
             (passed,) = self._agreed(time_now - self.counted)

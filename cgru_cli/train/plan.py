@@ -76,6 +76,8 @@ class TrainingPlan:
         UsageError, naming the option, for options that contradict each other.
         """
         options = dataclasses.replace(options, **chosen)
+        if stated is None:  # what options need is known now
+            dataclasses.replace(options, defaults="fixed")
         _check_together(options)
         try:
             logical_epoch = LogicalEpoch.parse(options.logical_epoch)

@@ -60,6 +60,8 @@ class Validator:
             raise UsageError(
                 "--valid-translation-output needs a metric of translations, such as bleu"
             )
+        first = options.compat in ("marian", "nematus-tf")
+        self._score_of = functools.partial(score_of, first=first)
         self._costs = tf.function(
             self._costs_of, input_signature=signature(model.structure), autograph=False
         )
@@ -70,7 +72,7 @@ class Validator:
         """Compute all metrics, in their order, for arrays given by their DL4MT/Nematus names.
 
         Costs are in nats per sentence, or per word with EOS; BLEU and chrF are from 0 to 100.
-        `check` is called between batches. Raises CgruError if the script fails or prints no number,
+        `check` is called between batches. Raises CgruError if the script fails or prints no score,
         or if a file cannot be written.
         """
         self.model.assign(arrays)
@@ -83,7 +85,7 @@ class Validator:
             self.seconds = time.perf_counter() - began
             values |= self._scores(self.translated, epoch, update, check)
         if "valid-script" in self.metrics:
-            values["valid-script"] = score_of(self._script, check)
+            values["valid-script"] = self._score_of(self._script, check)
         return {metric: values[metric] for metric in self.metrics}
 
     @functools.cached_property
@@ -188,7 +190,7 @@ class Validator:
                     path = Path(output.replace("{E}", str(epoch)).replace("{U}", str(update)))
                 _write(path, texts)
                 if "translation" in metrics:
-                    scores["translation"] = score_of([*self._script, str(path)], check)
+                    scores["translation"] = self._score_of([*self._script, str(path)], check)
         return scores
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shlex
 import shutil
 import signal
@@ -12,10 +11,9 @@ import subprocess
 from collections.abc import Callable, Sequence
 
 from ..errors import CgruError, UsageError
+from .printed_score import score_in
 
 POLL = 0.2  # seconds between two checks for a stop, while the script runs
-
-_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?!\w)")
 
 Check = Callable[[], None]  # may raise, to interrupt
 
@@ -39,15 +37,12 @@ def command_of(script: str | None, flag: str = "--valid-script-path") -> list[st
     return words
 
 
-def score_of(command: Sequence[str], check: Check) -> float:
-    """The last number that a command prints on standard output.
+def score_of(command: Sequence[str], check: Check, first: bool = False) -> float:
+    """The score that a command prints; first: see `score_in`.
 
-    Raises CgruError as `output_of`, and if the command prints no number.
+    Raises CgruError as `output_of` and `score_in`.
     """
-    numbers = _NUMBER.findall(output_of(command, check))
-    if not numbers:
-        raise CgruError(f"{command[0]}: printed no number; the last number is the score")
-    return float(numbers[-1])
+    return score_in(output_of(command, check), command[0], first)
 
 
 def lines_of(command: Sequence[str], check: Check) -> list[str]:

@@ -165,8 +165,9 @@ EXCLUDING = [stated for stated in ALL if stated[2].excludes]
 def test_an_option_that_lacks_what_it_needs(stated):
     command, name, flag, default = stated
     options = COMMANDS[command]
+    fixed = {"defaults": "fixed"} if command == "train" else {}  # else it may be on by data
     with pytest.raises(UsageError, match=f"^{flag.name} needs {flag.needs[0]}$"):
-        options(**{name: some_value(flag, default)})
+        options(**{name: some_value(flag, default)}, **fixed)
     with_it = options(**with_needs(options, name))
     assert getattr(with_it, name) == some_value(flag, default)
     assert options(**{name: default}) == options()
@@ -286,3 +287,44 @@ def test_options_are_dataclasses_of_values():
     for options in COMMANDS.values():
         made = options()
         assert dataclasses.is_dataclass(made) and dataclasses.replace(made) == made
+
+
+# --- values that would be ignored -----------------------------------------------------------------
+
+
+def test_values_that_would_do_nothing():
+    for words, message in {
+        ("translate", "--copy", r"\b"): "--copy",
+        ("translate", "--copy", "^|(?=x)"): "--copy",
+        ("prep", "out", "--copy", "none"): "--copy none",
+        ("train", "--copy", "none"): "--copy none",
+        ("score", "--word-top-k", "0"): "--word-top-k 0",
+        ("translate", "--seed", "3"): "--seed needs --output-sampling or --mbr",
+        ("translate", "--mbr", "4", "--mbr-n-best", "--seed", "3"): "exclude each other",
+        (
+            "train",
+            "--lr-warmup-cycle",
+            "--defaults",
+            "fixed",
+        ): "--lr-warmup-cycle needs --lr-warmup",
+    }.items():
+        assert message in refused(*words), words
+
+
+def test_no_text_value_is_empty():
+    """As from a script whose variable is not set: `--log "$LOG"`."""
+    for command, name, flag, _ in ALL:
+        takes_text = flag.kind is str and not flag.choices
+        if takes_text and not (flag.needs or flag.excludes):
+            values = ("",) if flag.many else ""
+            with pytest.raises(UsageError, match=f"^{flag.name} ''.*empty"):
+                COMMANDS[command](**{name: values})
+    assert "--log" in refused("translate", "--log", "")
+
+
+def test_what_the_data_may_turn_on_is_not_missing():
+    """A warm-up is on by default, for which data_defaults chooses the length."""
+    options = TrainOptions(lr_warmup_cycle=True)
+    with pytest.raises(UsageError, match=r"^--lr-warmup-cycle needs --lr-warmup$"):
+        dataclasses.replace(options, defaults="fixed")
+    dataclasses.replace(options, defaults="fixed", lr_warmup="100u")

@@ -188,7 +188,8 @@ def test_compressed_text_is_refused(prep, tmp_path):
     corpus = tmp_path / "corpus.gz"
     corpus.write_bytes(gzip.compress(b"a b\n"))
     code, _, messages = prep("--compat", "dl4mt", corpus)
-    assert (code, messages) == (1, f"cgru: {corpus}: is compressed by gzip; unpack it first\n")
+    message = f"is compressed by gzip; unpack it first: gzip -d {corpus}"
+    assert (code, messages) == (1, f"cgru: {corpus}: {message}\n")
 
 
 def test_program_alone_is_refused(tmp_path):

@@ -119,4 +119,5 @@ def test_invalid_patterns(text, message):
         pattern(text)
     with pytest.raises(UsageError, match=message):
         Copying([text])
-    assert [pattern(one) for one in ("url", "none", "a+")] == ["url", "none", "a+"]
+    assert [pattern(one) for one in ("url", "a+")] == ["url", "a+"]
+    assert pattern("none", or_none=True) == "none"
