@@ -167,7 +167,7 @@ _WHOLE = re.compile(  # blocks without prose, up to their end
     r"|import[ \t]*\{[^{}]*\}[ \t]*from[ \t]*[\"'][^\"'\n]*[\"'];?[ \t]*(?=\n|\Z)",
     re.DOTALL,
 )
-_BLANK = re.compile(r"[ \t]*")
+_BLANK = re.compile(r"[ \t]*(?:\([\w:.-]+\)[ \t]*(?=\n|\Z))?")  # with the label of a formula
 _OF_BLOCKS = (*_ASIDES, "display", "formula", "expression", "attributes", "braces")
 
 
