@@ -11,7 +11,7 @@ from typing import Any
 
 from ..system.versions import installed
 from ..text.markup import Markup, with_references
-from ..text.protected import block_end, marked_line
+from ..text.protected import block_end, marked_line, title_of
 from .document import LINE_BREAK, TextDocument
 
 _FRONT_MATTER = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*\r?\n(?:.*\n)*?\1[ \t]*(?:\r?\n|\Z)")
@@ -127,8 +127,7 @@ def _protected(state: Any, first: int, end: int, silent: bool) -> bool:
     if silent or not (closed or found):
         return bool(closed or found)
     state.line = first + 1 + state.src.count("\n", begin, closed or stop)
-    title = found["title"] if found and "title" in found.re.groupindex else None
-    if title:
+    if title := title_of(found) if found else None:
         state.push("paragraph_open", "p", 1)
         token = state.push("inline", "", 0)
         token.content, token.map, token.children = title, [first, state.line], []

@@ -157,8 +157,8 @@ class _Placing:
         placed_last = sorted(enumerate(parent.inner), key=lambda x: x[1].start == x[1].end)
         for order, one in placed_last:  # elements without text
             i, j = self._source(one)
-            missing = STANDING.fullmatch(self._markup.plain[one.start : one.end])
-            missing = missing and missing[0] not in self._standing
+            shown = self._markup.plain[one.start : one.end]
+            missing = STANDING.fullmatch(shown) and shown not in self._standing
             if i < j and not missing and not taken[low:high].all():
                 shares = self._weights[:, i:j].sum(axis=1) / totals
                 first, last = self._whole_words(_best_run(shares - 0.5, taken, low, high), taken)

@@ -344,12 +344,18 @@ def frame(line: str) -> tuple[str, str, str]:
     begin = _PREFIX.match(line)
     place = begin.end() if begin else 0
     rest = line[place:].rstrip()
-    alone = any(one.fullmatch(rest) for one in _LINES_ALONE)
-    if not (rest and (alone or (match := marked_line(rest)))):
+    match = marked_line(rest) if rest else None
+    if any(one.fullmatch(rest) for one in _LINES_ALONE) or (match and not title_of(match)):
+        return line, "", ""
+    if match is None:
         return line[:place], line[place:], ""
-    start, end = (-1, -1) if alone or "title" not in match.re.groupindex else match.span("title")
-    start, end = (place + start, place + end) if start >= 0 else (len(line), len(line))
+    start, end = (place + border for border in match.span("title"))
     return line[:start], line[start:end], line[end:]
+
+
+def title_of(match: re.Match[str]) -> str | None:
+    """The prose of a marked line, if it has any."""
+    return match["title"] if "title" in match.re.groupindex else None
 
 
 def block_end(text: str, start: int, end: int) -> int | None:
@@ -360,7 +366,8 @@ def block_end(text: str, start: int, end: int) -> int | None:
     while match := _PROTECTED["markdown"].match(text, place, end):
         if match.lastgroup not in _OF_BLOCKS:
             return None
-        place = _BLANK.match(text, match.end(), end).end()
+        blank = _BLANK.match(text, match.end(), end)
+        place = blank.end() if blank else match.end()
         if place == end or text[place] == "\n":
             return place
     return None

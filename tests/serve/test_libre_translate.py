@@ -101,8 +101,9 @@ def test_text_of_html_that_is_not_prose(tmp_path, monkeypatch, splits):
     words = ["eos", "UNK", "a", "b", "."]
     models = loaded(write_model(tmp_path, source=words, target=words), markup="html", beam_size=2)
     monkeypatch.setattr(models["model"], "languages", ("en", "de"))
-    kept = ["<style>\n a b\n</style>", "<pre>a\n  b</pre>", "<script>a < b</script>", "<![CDATA[a\n]]>",
-            "<b translate='no'>b\na</b>", "<textarea>a\nb</textarea>"]  # fmt: skip
+    kept = ["<style>\n a b\n</style>", "<pre>a\n  b</pre>", "<script>a < b</script>",
+            "<![CDATA[a\n]]>", "<b translate='no'>b\na</b>",
+            "<textarea>a\nb</textarea>"]  # fmt: skip
     with serving(models) as app:
         text = "<!DOCTYPE html><p>a b .</p>" + "<p>a</p>".join(kept)
         for texts in (text, [text]):
