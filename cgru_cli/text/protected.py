@@ -124,11 +124,9 @@ _PROTECTED = {
 }
 FIRST, _MOST = 0xF0000, 0x20000  # the first character that stands for a text, and their number
 STANDING = re.compile("[\U000f0000-\U0010ffff]")
-
-
 _DIVS = (  # their arguments are titles
     "admonition|note|tip|info|warning|danger|caution|important|hint|attention|error|seealso|success"
-    "|question|details|dropdown|card|tab-item|topic|sidebar|figure-caption"
+    "|question|details|dropdown|card|tab-item|topic|sidebar"
 )
 _LINES = [  # that the parser of Markdown takes for a paragraph; the title is prose
     re.compile(pattern)
@@ -164,7 +162,8 @@ _CODE_DIVS = (
 )
 _WHOLE = re.compile(  # blocks without prose, up to their end
     rf"(?P<colons>:{{3,}})[ \t]*\{{(?:{_CODE_DIVS})\}}.*?\n[ \t>]*(?P=colons)[ \t]*(?=\n|\Z)"
-    r"|import[ \t]*\{[^{}]*\}[ \t]*from[ \t]*[\"'][^\"'\n]*[\"'];?[ \t]*(?=\n|\Z)",
+    r"|import[ \t]*\{[^{}]*\}[ \t]*from[ \t]*[\"'][^\"'\n]*[\"'];?[ \t]*(?=\n|\Z)"
+    r"|export[ \t][^\n]*[({[]\n(?:(?!\nexport[ \t]).)*?(?<=\n)[])}][^\n]*",
     re.DOTALL,
 )
 _BLANK = re.compile(r"[ \t]*(?:\([\w:.-]+\)[ \t]*(?=\n|\Z))?")  # with the label of a formula

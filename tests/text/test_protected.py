@@ -123,6 +123,7 @@ def test_blocks_without_prose():
         ("{% raw %}\n\na\n{% endraw %}", ""), (":::{math}\na\n:::", "\nb"), ("", "{% a %} b"),
         ("", "$$\n\na\n$$"), ("", "`a`"), ("", "a"), ("{/* a\n b */}", ""),
         ("import {\n  A,\n} from 'b';", "\nc"), ("\\[\na_1\n\\]", "\nc"), ("", "<b>a</b>"),
+        ("export const a = {\n  b: 1,\n\n};", "\nc"), ("", "export the data (\nand"),
     ]:  # fmt: skip
         assert block_end(block + rest, 0, len(block + rest)) == (len(block) or None), block + rest
 
