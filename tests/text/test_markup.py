@@ -244,7 +244,27 @@ def test_defined_labels(line):
 
 
 @pytest.mark.parametrize(
-    "line", ["](<", '](a "', "](a '", "](a (", "][", "[^", "](", "[a][](b", "](a  ", "<!--", "<?"]
+    "line",
+    [
+        "](<",
+        '](a "',
+        "](a '",
+        "](a (",
+        "][",
+        "[^",
+        "](",
+        "[a][](b",
+        "](a  ",
+        "<!--",
+        "<?",
+        "{{",
+        "$a",
+        "{% raw %}",
+        ":a",
+        "{/*",
+        "<b translate=no><i translate=yes>",
+        "http://a(",
+    ],
 )
 def test_marks_are_found_in_linear_time(line):
     """Quadratic time would be minutes."""
