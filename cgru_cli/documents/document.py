@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ..errors import CgruError, reason
+from ..text.protected import FIRST, STANDING, TAG, hidden
 
-_SPACES = re.compile(r"""(?P<tag><[A-Za-z/](?:[^<>"']|"[^"]*"|'[^']*')*>)|\s+""")
+_KEPT = re.compile(rf"{TAG}|(?P<standing>{STANDING.pattern})|\s+", re.DOTALL)
 # UTF-32 first: its mark begins with that of UTF-16
 _MARKS = {
     codecs.BOM_UTF32_LE: "utf-32-le",
@@ -50,39 +51,53 @@ class TextDocument(Document):
         super().__init__()
         self.text, self._encoding = decoded(content, encoding), marked(content) or encoding
         self._spans: list[tuple[int, int]] = []
-        self._tags: dict[str, str] = {}  # tags with line breaks, by their form in segments
+        # of each segment, tags and protected texts with line breaks, by their form in the segment
+        self._broken: list[dict[str, str]] = []
 
     def add(self, start: int, end: int, shown: str | None = None) -> None:
-        """Add the text from start to end as a segment, if it has letters.
+        """Add the text from start to end as a segment, if it has letters outside protected texts.
 
-        shown: the segment, if it differs from that text. Spaces inside tags are kept; other runs of
-        spaces and line breaks become one space.
+        shown: the segment, if it differs from that text. Spaces inside tags and protected texts are
+        kept; other runs of spaces and line breaks become one space.
         """
-        shown = _SPACES.sub(self._spaced, shown or self.text[start:end]).strip()
-        if translatable(shown):
-            self.segments.append(shown)
-            self._spans.append((start, end))
+        shown = self.text[start:end] if shown is None else shown
+        outside, items = hidden(shown, self.form) if self.form else (shown, [])
+        if not translatable(_KEPT.sub("", outside) if self.form else outside):
+            return
+        broken: dict[str, str] = {}
 
-    def _spaced(self, match: re.Match[str]) -> str:
-        """A tag in one line, or one space."""
-        if not match["tag"]:
-            return " "
-        line = LINE_BREAK.sub(" ", match[0])
-        if line != match[0]:
-            self._tags[line] = match[0]
-        return line
+        def in_line(match: re.Match[str]) -> str:
+            if not (match["tag"] or match["standing"]):
+                return " "
+            kept = match[0] if match["tag"] else shown[slice(*items[ord(match[0]) - FIRST][:2])]
+            line = LINE_BREAK.sub(" ", kept)
+            if line != kept:
+                broken[line] = kept
+            elif " " in line:  # a line break may be shown as a space
+                words = r"(?: |[ \t>]*(?:\r\n?|\n)[ \t>]*)".join(map(re.escape, line.split(" ")))
+                written = re.compile(words).search(self.text, start, end)
+                if written and written[0] != line:
+                    broken[line] = written[0]
+            return line
+
+        self.segments.append(_KEPT.sub(in_line, outside).strip())
+        self._spans.append((start, end))
+        self._broken.append(broken)
 
     def fitted(self, translation: str, _segment: str) -> str:
         """A translation, adapted to the text's format."""
-        return _SPACES.sub(lambda match: self._tags.get(match[0], match[0]), translation)
+        return translation
 
     def written(self, translations: Sequence[str]) -> bytes:
         parts, place = [], 0
-        for (start, end), segment, one in zip(
-            self._spans, self.segments, translations, strict=True
+        for (start, end), segment, one, broken in zip(
+            self._spans, self.segments, translations, self._broken, strict=True
         ):
             if one != segment:
-                parts += [self.text[place:start], self.fitted(one, segment)]
+                text = self.fitted(one, segment)
+                for line, kept in broken.items():
+                    text = text.replace(line, kept)
+                parts += [self.text[place:start], text]
                 place = end
         text = "".join([*parts, self.text[place:]])
         return text.encode(self._encoding, "xmlcharrefreplace")  # only HTML is not in UTF-8

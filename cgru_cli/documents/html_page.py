@@ -6,34 +6,15 @@ import re
 import string
 from html.parser import HTMLParser
 
-from ..text.markup import VOID
+from ..text.protected import INLINE, VOID, protected
 from .document import TextDocument, translatable
 from .inline import pairs
 
-_INLINE = frozenset(
-    "a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark q rp "
-    "rt ruby s samp small span strike strong sub sup time tt u var wbr".split()
-)
-_ROWS = frozenset("tr tbody thead tfoot".split())
-_ENDED_BY = {  # elements without a required end tag, and the tags that end them
-    "li": frozenset({"li"}),
-    **dict.fromkeys(("dt", "dd"), frozenset({"dt", "dd"})),
-    "option": frozenset({"option", "optgroup"}),
-    "tr": _ROWS,
-    **dict.fromkeys(("td", "th"), _ROWS | {"td", "th"}),
-    "p": _ROWS.union(
-        "td th li dt dd address article aside blockquote details dialog div dl fieldset figcaption "
-        "figure footer form h1 h2 h3 h4 h5 h6 header hr main menu nav ol p pre section table "
-        "ul".split()
-    ),
-}
-_NOT_NESTED = _INLINE | VOID | _ROWS | _ENDED_BY.keys() | {"optgroup"}
 _CHARSET = re.compile(rb"<meta\b[^<>]*?\bcharset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
-_KEPT = frozenset("script style pre textarea svg math template noscript".split())
 
 
 class Html(TextDocument):
-    """A page or a part of a page; scripts, styles and preformatted text are unchanged."""
+    """A page or a part of a page; text that is not prose is unchanged (see `text.protected`)."""
 
     def __init__(self, content: bytes):
         encoding = _encoding(content)
@@ -78,7 +59,7 @@ class _Parts(HTMLParser):
         super().__init__(convert_charrefs=False)
         self.found: list[_Part] = []
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
-        self._kept, self._depth = "", 0  # an untranslated element, and its nesting depth
+        text = _with_tags(text)
         # HTMLParser takes quadratic time for unclosed tags and comments
         whole = text[: text.rfind(">") + 1]
         comment = whole.find("<!--", whole.rfind("-->") + 1)
@@ -87,40 +68,23 @@ class _Parts(HTMLParser):
         if comment >= 0:
             self.found.append(_Part(comment, "block"))
         elif len(whole) < len(text):
-            self.found.append(_Part(len(whole), "block" if self._depth else "text"))
+            self.found.append(_Part(len(whole), "text"))
         self.found.append(_Part(len(text), "block"))
         for one, after in zip(self.found, self.found[1:], strict=False):
             one.end = after.start
 
     def _add(self, kind: str, *, closes: bool = False) -> None:
         line, column = self.getpos()
-        kind = "block" if self._depth else kind
         self.found.append(_Part(self._starts[line - 1] + column, kind, closes=closes))
 
-    def _nests(self, tag: str) -> bool:
-        """Whether a tag changes the depth in the untranslated element."""
-        return tag not in _NOT_NESTED if self._kept in _ENDED_BY else tag == self._kept
-
-    def _ends(self, tag: str) -> bool:
-        """Whether a tag ends the untranslated element although it may not be its end tag."""
-        return self._depth == 1 and tag in _ENDED_BY.get(self._kept, ())
-
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if self._ends(tag):
-            self._depth = 0
-        if self._depth:
-            self._depth += self._nests(tag)
-        elif tag in _KEPT or (("translate", "no") in attrs and tag not in VOID):
-            self._kept, self._depth = tag, 1
-        self._add(tag if tag in _INLINE else "block")
+        self._add(tag if tag in INLINE else "block")
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._add("point" if tag in _INLINE else "block")
+        self._add("point" if tag in INLINE else "block")
 
     def handle_endtag(self, tag: str) -> None:
-        self._add(tag if tag in _INLINE else "block", closes=True)
-        if self._depth and (self._nests(tag) or self._ends(tag)):
-            self._depth -= 1
+        self._add(tag if tag in INLINE else "block", closes=True)
 
     def handle_data(self, data: str) -> None:
         self._add("text")
@@ -133,6 +97,17 @@ class _Parts(HTMLParser):
 
     handle_entityref = handle_charref = handle_comment = _point  # type: ignore[assignment]
     handle_decl = handle_pi = unknown_decl = _block  # type: ignore[assignment]
+
+
+def _with_tags(text: str) -> str:
+    """A page with an empty tag of the same length and lines instead of each protected text."""
+    parts, place = [], 0
+    for one in protected(text, "html"):
+        if one.end - one.start > len("<hr/>"):
+            blank = re.sub("[^\n]", " ", text[one.start + 3 : one.end - 2])
+            parts += [text[place : one.start], "<hr" if one.block else "<br", blank, "/>"]
+            place = one.end
+    return "".join([*parts, text[place:]])
 
 
 def _unpaired(parts: list[_Part]) -> set[_Part]:

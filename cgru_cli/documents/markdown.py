@@ -11,6 +11,7 @@ from typing import Any
 
 from ..system.versions import installed
 from ..text.markup import Markup, with_references
+from ..text.protected import block_end, marked_line, title_of
 from .document import LINE_BREAK, TextDocument
 
 _FRONT_MATTER = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*\r?\n(?:.*\n)*?\1[ \t]*(?:\r?\n|\Z)")
@@ -18,6 +19,7 @@ _HARD_BREAK = re.compile(r"(?:(?<! ) {2,}|\\)$")
 _BLOCK = re.compile(r"#{1,6}\s|>|[-+*]\s|\d+[.)]\s|```|~~~|\||---|===")  # begins another block
 _PIPE = re.compile(r"(?<!\\)\|")  # ends a cell
 _BREAK = re.compile(r' ?(<br id="\d+"/>) ?')
+_OPTION = re.compile(r"[ \t>]*:[\w-]+:(?:[ \t]|$)", re.MULTILINE)  # of a directive
 _OF_MARKS = "[]()<>*_~"  # a line break next to these could undo marks
 
 
@@ -32,6 +34,8 @@ class Markdown(TextDocument):
         self._breaks: dict[str, str] = {}  # breaks and the next lines' indents, by their marks
         library = installed("markdown_it", "documents")
         self._parser = library.MarkdownIt("commonmark").enable("table")
+        rules = {"alt": ["paragraph", "reference", "blockquote", "list"]}
+        self._parser.block.ruler.before("code", "protected", _protected, rules)
         matter = _FRONT_MATTER.match(self.text)
         begin = matter.end() if matter else 0
         starts = [begin, *(match.end() for match in LINE_BREAK.finditer(self.text, begin))]
@@ -111,3 +115,35 @@ class Markdown(TextDocument):
     def _begins_html(self, line: str) -> bool:
         """Whether a line would begin an HTML block, in which Markdown has no meaning."""
         return line[:1] == "<" and self._parser.parse(line)[0].type == "html_block"
+
+
+def _protected(state: Any, first: int, end: int, silent: bool) -> bool:
+    """A rule for lines without prose and lines with markers, such as `$$` and `:::note Title`."""
+    begin, stop = state.bMarks[first] + state.tShift[first], state.eMarks[first]
+    if state.is_code_block(first):
+        return False
+    closed = block_end(state.src, begin, state.eMarks[end - 1])
+    found = None if closed else marked_line(state.src[begin:stop].rstrip())
+    if silent or not (closed or found):
+        return bool(closed or found)
+    state.line = first + 1 + state.src.count("\n", begin, closed or stop)
+    if title := title_of(found) if found else None:
+        state.push("paragraph_open", "p", 1)
+        token = state.push("inline", "", 0)
+        token.content, token.map, token.children = title, [first, state.line], []
+        state.push("paragraph_close", "p", -1)
+    options = _OPTION if state.src.startswith(":::", begin) else None
+    while options and state.line < end and options.match(state.src, state.bMarks[state.line]):
+        state.line += 1
+    if state.src.startswith(("!!!", "???", "==="), begin):  # has indented paragraphs
+        inside = state.line
+        while state.line < end and (
+            state.isEmpty(state.line) or state.sCount[state.line] >= state.blkIndent + 4
+        ):
+            state.line += 1
+        after, state.line = state.line, inside
+        state.blkIndent += 4
+        state.md.block.tokenize(state, inside, after)
+        state.blkIndent -= 4
+        state.line = after
+    return True

@@ -20,6 +20,7 @@ _FORMATS: dict[str, type] = {
     ".txt": PlainText,
     ".md": Markdown,
     ".markdown": Markdown,
+    ".mdx": Markdown,
     ".html": Html,
     ".htm": Html,
     ".srt": Subtitles,

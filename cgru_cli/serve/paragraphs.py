@@ -27,7 +27,8 @@ async def translated(
 ) -> list[Translation]:
     """The translations of texts, with their line breaks.
 
-    In HTML, where an element may contain line breaks, they become spaces. sentences: splits lines
+    In HTML, where an element may contain line breaks, they become spaces, except in protected text
+    (see `text.protected`). sentences: splits lines
     into sentences; None if each line is a sentence. avoided, plain: of each line (see `Line`).
     n_best: the number of translations to return of a text of one sentence. Raises Refusal.
     """
@@ -59,8 +60,8 @@ async def translated(
         return whole
 
     paragraphs = await asyncio.to_thread(begun)  # reading and placing marks takes time
-    every = [  # an unsplit text in HTML may have line breaks
-        Line(one.source.replace("\n", " "), avoided=avoided, plain=one.plain, of_text=number)
+    every = [
+        Line(one.source, avoided=avoided, plain=one.plain, of_text=number)
         for number, text in enumerate(paragraphs)
         for paragraph in text
         for one in paragraph.lines

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import UsageError
+from .protected import STANDING
 
 if TYPE_CHECKING:
     from .vocabulary import Vocabulary
@@ -55,7 +57,7 @@ class Copying:
         asked = set(self.patterns)
         own = [pattern for pattern in self.patterns if pattern not in BUILT_IN]
         built_in = [BUILT_IN[name] for name in BUILT_IN if name in asked]
-        self._expressions = [*map(_compiled, own), *map(re.compile, built_in)]
+        self._expressions = [STANDING, *map(_compiled, own), *map(re.compile, built_in)]
 
     def spans(self, text: str) -> list[Span]:
         """The spans of a text, in its order."""
@@ -72,12 +74,17 @@ class Copying:
     def replaced(self, text: str, known: int = MOST) -> tuple[str, list[str], list[Span]]:
         """The text with placeholders for its first spans, these spans, and the other spans.
 
-        known: the number of the model's placeholders. The other spans have positions in the
-        returned text.
+        known: the number of the model's placeholders; protected texts (see `text.protected`) have
+        them first, or are left out. The other spans have positions in the returned text.
         """
         text = text.translate(_BRACKETS)
+        kept = [match.end() for match in islice(STANDING.finditer(text), known)]
+        place = kept[-1] if len(kept) == known > 0 else 0 if not known else len(text)
+        text = text[:place] + STANDING.sub("", text[place:])
         spans = self.spans(text)
-        copied = spans[:known]
+        first = [one for one in spans if STANDING.fullmatch(one.text)]
+        spans = [*first, *(one for one in spans if one not in first)]
+        copied = sorted(spans[:known])
         masked = _masked(text, zip(copied, PLACEHOLDERS, strict=False))
         moved = len(masked) - len(text)  # the shift of the other spans
         others = [Span(one.start + moved, one.end + moved, one.text) for one in spans[known:]]

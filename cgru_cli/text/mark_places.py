@@ -17,21 +17,21 @@ has more characters that look like Markdown than its source, such as `[` or `*`,
 
 import html
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from .markup import GLUE, SPACE, Element, Markup
+from .protected import STANDING
 
 _GLUED, _SPACED = re.compile("[ \1]*\0[ \0\1]*"), re.compile(" *\1[ \1]*")
 _GLUED_CODE = re.compile(f"(?<=`){_GLUED.pattern}(?=`)")
 _ESCAPES = re.compile(r"(?<!\\)(?:\\\\)*\\\Z")  # a backslash that would escape the next character
 _TAGS = r"&(?=#?\w+;)|<(?=[A-Za-z/!?])"  # would be an entity or a tag in Markdown
-_KEPT = r"(?P<kept>\\[!-/:-@\[-`{-~]"
-_KEPT_CODE = rf"{_KEPT}|(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"
-_LIKE_TAGS, _LIKE_MARKS = (  # text that Markdown may read as tags or marks, by copies_code
-    {copies: re.compile(rf"{kept})|{like}") for copies, kept in enumerate((_KEPT, _KEPT_CODE))}
+_LIKE_TAGS, _LIKE_MARKS = (  # text that Markdown may read as tags or marks
+    re.compile(rf"(?P<kept>\\[!-/:-@\[-`{{-~])|{like}")
     for like in (_TAGS, rf"{_TAGS}|[*`\[\]]|~~|!(?=\[|\Z)|(?<![^\W_])_|_(?![^\W_])")
 )
 
@@ -50,8 +50,7 @@ def place_marks(
     """
 
     def marked(escape: Callable[[str], str]) -> str:
-        is_markdown = markup.form == "markdown"
-        placing = _Placing(weights, words_before, text_before, escape, is_markdown=is_markdown)
+        placing = _Placing(markup, weights, words_before, text_before, escape)
         text = placing.rendered(markup.root, 0, len(weights))
         text = _GLUED.sub("", _GLUED_CODE.sub(" ", text))
         return _SPACED.sub(" ", text).strip(" ")
@@ -59,20 +58,20 @@ def place_marks(
     if markup.form == "html":
         text = marked(lambda text: html.escape(text, quote=False))
     else:
-        like_marks, found = _LIKE_MARKS[markup.copies_code], Counter[str]()
+        found = Counter[str]()
 
         def tags_escaped(text: str) -> str:
-            found.update(match[0] for match in like_marks.finditer(text))
-            return _LIKE_TAGS[markup.copies_code].sub(_reference, text)
+            found.update(match[0] for match in _LIKE_MARKS.finditer(text))
+            return _LIKE_TAGS.sub(_reference, text)
 
         text = marked(tags_escaped)
-        if found - Counter(match[0] for match in like_marks.finditer(markup.plain)):
-            text = marked(lambda text: like_marks.sub(_literal, text))
-    return f"{markup.beginning}{text}".strip(" ")
+        if found - Counter(match[0] for match in _LIKE_MARKS.finditer(markup.plain)):
+            text = marked(lambda text: _LIKE_MARKS.sub(_literal, text))
+    return f"{markup.beginning}{text}{markup.ending}".strip(" ")
 
 
 def _reference(match: re.Match[str]) -> str:
-    """The reference of an ampersand or a less-than sign; an escape or copied code as it is."""
+    """The reference of an ampersand or a less-than sign; an escape as it is."""
     return match["kept"] or html.escape(match[0], quote=False)
 
 
@@ -88,17 +87,32 @@ class _Placing:
 
     def __init__(
         self,
+        markup: Markup,
         weights: np.ndarray,
         words_before: Mapping[int, int],
         text_before: Callable[[int], str],
         escape: Callable[[str], str],
-        *,
-        is_markdown: bool,
     ):
-        self._weights, self._words_before, self._escape = weights, words_before, escape
-        self._is_markdown = is_markdown
+        self._markup, self._words_before, self._escape = markup, words_before, escape
         self._text_before, self._text = text_before, text_before(len(weights))
         self._offsets = {0: 0, len(weights): len(self._text)}
+        self._weights, self._standing = self._with_standing(weights)
+
+    def _with_standing(self, weights: np.ndarray) -> tuple[np.ndarray, set[str]]:
+        """The attention with full attention from the translation's characters that stand for
+        protected texts to those of the source; and these characters.
+        """
+        words: dict[str, int] = {}
+        for match in STANDING.finditer(self._text):
+            ends = range(1, len(weights) + 1)
+            words.setdefault(match[0], bisect_right(ends, match.start(), key=self._offset))
+        if words:
+            weights = weights.copy()
+        for match in STANDING.finditer(self._markup.plain):
+            if match[0] in words and match.start() in self._words_before:
+                weights[words[match[0]]] = 0
+                weights[words[match[0]], self._words_before[match.start()]] = 1
+        return weights, {*words}
 
     def rendered(self, element: Element, low: int, high: int) -> str:
         """The text and inner elements of an element with the target words from low to high."""
@@ -118,7 +132,8 @@ class _Placing:
         text = inside.strip(edges)
         if one.is_emphasis and not text:
             return []
-        marked = one.verbatim or f"{one.opening}{text}{one.closing}"
+        opening, closing = map(self._markup.restored, (one.verbatim or one.opening, one.closing))
+        marked = opening if one.verbatim else f"{opening}{text}{closing}"
         if first == last:
             before, after = (SPACE, SPACE) if one.is_emphasis else one.around
             return [(before + marked + after, "")]
@@ -135,19 +150,27 @@ class _Placing:
         """The target words of the inner elements, with their order in the source."""
         runs: list[tuple[int, int, int, Element]] = []
         taken = np.zeros(len(self._weights), bool)
+        sides: dict[tuple[str, int], int] = {}  # where the elements between source words are
         begins, ends = self._source(parent)
         of_parent = self._weights[:, begins:ends]
         totals = np.maximum(of_parent.sum(axis=1), 1e-9)
         placed_last = sorted(enumerate(parent.inner), key=lambda x: x[1].start == x[1].end)
         for order, one in placed_last:  # elements without text
             i, j = self._source(one)
-            if i < j and not taken[low:high].all():
+            shown = self._markup.plain[one.start : one.end]
+            missing = STANDING.fullmatch(shown) and shown not in self._standing
+            if i < j and not missing and not taken[low:high].all():
                 shares = self._weights[:, i:j].sum(axis=1) / totals
                 first, last = self._whole_words(_best_run(shares - 0.5, taken, low, high), taken)
                 first, last = max(first, low), min(last, high)
                 taken[first:last] = True
+                sides |= {("end", j): last, ("start", i): first}
             else:
-                first = last = _least_crossed(of_parent, i - begins, taken, low, high)
+                first = _least_crossed(of_parent, i - begins, taken, low, high)
+                if one.block:
+                    beside = sides.get(("end", i), sides.get(("start", i), first))
+                    first = low if i == begins else high if i == ends else beside
+                last = first
             runs.append((first, last, order, one))
         return runs
 
@@ -182,8 +205,9 @@ class _Placing:
         return self._offsets[words]
 
     def _escaped(self, first: int, last: int, *, before_mark: bool) -> str:
-        text = self._escape(self._text[self._offset(first) : self._offset(last)])
-        escapes = before_mark and self._is_markdown and _ESCAPES.search(text)
+        text = self._text[self._offset(first) : self._offset(last)]
+        text = self._escape(STANDING.sub("", text))
+        escapes = before_mark and self._markup.form == "markdown" and _ESCAPES.search(text)
         return f"{text}\\" if escapes else text
 
 

@@ -2,8 +2,8 @@
 
 A line is parsed as a tree of elements over its plain text; `text.mark_places` puts them into the
 translation. Closing marks without an opening mark are dropped, and a tag without a closing tag is
-closed with its parent. The marker of a task or a footnote, `- [ ]` or `[^1]:`, stays at the
-beginning of its line.
+closed with its parent. Text that is not prose (see `text.protected`) is an element that is placed
+as it is, and markers such as `- [ ]`, `[^1]:` and `:::note` stay at the ends of their line.
 """
 
 import html
@@ -11,34 +11,25 @@ import re
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 
-VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
+from .protected import FIRST, STANDING, TAG, TARGET, VOID, frame, hidden, is_empty
+
 _BLOCKS = frozenset(  # separate words
     "address article aside blockquote caption dd div dl dt fieldset figcaption figure footer form "
     "h1 h2 h3 h4 h5 h6 header legend li main nav ol option p pre section table td tfoot th thead "
     "tr ul".split()
 )
-_TAG = (
-    r"""(?P<tag><(?P<slash>/?)(?P<name>[A-Za-z][\w:.-]*)(?![\w:.-])(?:[^<>"']|"[^"]*"|'[^']*')*>)"""
-)
-_VALUE_AT_END = re.compile(r"=\s*[^\s\"'=]*/>\Z")  # an unquoted value, which may end in a slash
-_POINT = r"(?P<point><!--(?:(?!-->|<!--).)*-->|<\?(?:(?!\?>|<\?).)*\?>)"
-_ADDRESS = r"(?:<(?:[^<>\\]|\\.)*>|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)"
-_TITLE = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\((?:[^()\\]|\\.)*\))"""
-_TARGET = rf"\({_ADDRESS}(?:[ ]+{_TITLE})?\)"
 _LABEL = r"(?:[^\[\]\\]|\\.)+"
+_STANDING = f"(?P<standing>{STANDING.pattern})"
 _PATTERNS = {
-    "html": re.compile(f"{_POINT}|{_TAG}", re.DOTALL),
+    "html": re.compile(f"{_STANDING}|{TAG}", re.DOTALL),
     "markdown": re.compile(
         "|".join(
             (
+                _STANDING,
                 r"(?P<literal>\\[!-/:-@\[-`{-~])",
-                r"(?P<ticked>(?P<ticks>`+)(?!`)(?P<ticked_inside>.*?)(?<!`)(?P=ticks)(?!`)|`+)",
-                r"(?P<address><(?:[a-z][a-z0-9+.-]*:[^\s<>]*|[\w.!#$%&'*+/=?^`{|}~-]+@[\w.-]+)>)",
-                _POINT,
-                _TAG,
-                rf"(?P<footnote>\[\^[^\s\[\]]+\](?!{_TARGET}))",
+                TAG,
                 r"(?P<bracket>!?\[)",
-                rf"(?P<link>\](?:{_TARGET}|\[(?:{_LABEL})?\](?!{_TARGET})))",
+                rf"(?P<link>\](?:{TARGET}|\[(?:{_LABEL})?\](?!{TARGET})))",
                 r"(?P<emphasis>\*{1,3}|_{1,3}|~~)",
             )
         ),
@@ -46,9 +37,6 @@ _PATTERNS = {
     ),
 }
 _WHOLE_LABEL, _SHORTCUT = re.compile(_LABEL, re.DOTALL), re.compile(rf"({_LABEL})\](?![\[(])")
-_BEGINNING = re.compile(  # of a task or a footnote
-    r" *(?:(?:(?:[-+*]|\d{1,9}[.)]) +)?\[[ xX]\]|\[\^[^\s\[\]]+\]:)(?:\s|\Z)"
-)
 _REFERENCE = re.compile(r"&#?\w+;")
 DEEPEST = 200  # maximum nesting of marks; deeper marks stand alone or are text
 _SPACES = str.maketrans("\r\n", "  ")
@@ -64,9 +52,10 @@ class Element:
     start: int = 0
     end: int = 0
     inner: list["Element"] = field(default_factory=list)
-    verbatim: str | None = None  # replaces the translation: code or white space, with marks
+    verbatim: str | None = None  # replaces the translation: protected text or white space
     closed_by: int | None = None  # the number of the closing match
     around: tuple[str, str] = (SPACE, SPACE)  # before and after an element without text
+    block: bool = False  # whether it stays between the blocks around it
 
     @property
     def is_emphasis(self) -> bool:
@@ -77,21 +66,33 @@ class Element:
 class Markup:
     """The plain text of a line, `plain`, and the tree of its marks, below `root`.
 
-    `beginning` is the marker of a task or a footnote. Line breaks of HTML are spaces in `plain`.
+    `beginning` and `ending` are markers of the line. Line breaks of HTML are spaces in `plain`. A
+    protected text has a character in `plain`, or its words (see `text.protected.Protected`).
     """
 
-    def __init__(self, line: str, form: str, *, copies_code: bool = False):
-        """form: html or markdown; copies_code: keep Markdown's code in the plain text."""
-        self.form, self.copies_code = form, copies_code
-        self._line = re.sub(f"[{GLUE}{SPACE}]", "", line)
-        begun = _BEGINNING.match(self._line) if form == "markdown" else None
-        self.beginning = begun[0] if begun else ""
-        self._line = self._line[len(self.beginning) :]
+    def __init__(self, line: str, form: str, *, placeholders: bool = False):
+        """form: html or markdown; placeholders: show characters instead of words to the model."""
+        self.form, self._placeholders = form, placeholders
+        line = re.sub(f"[{GLUE}{SPACE}]", "", line)
+        parts = frame(line) if form == "markdown" else ("", line, "")
+        self.beginning, self._prose, self.ending = parts
+        self._line, self._protected = hidden(self._prose, form)
         self._matches = list(_PATTERNS[form].finditer(self._line))
         self._opened: set[int] = set()  # the numbers of opening matches
         self._closing, self._literal = self._paired()
         self.plain = ""
         self.root = self._tree()
+
+    def restored(self, text: str) -> str:
+        """A text with the protected texts instead of the characters that stand for them."""
+
+        def of(match: re.Match[str]) -> str:
+            number = ord(match[0]) - FIRST
+            if number >= len(self._protected):
+                return ""
+            return self._prose[slice(*self._protected[number][:2])]
+
+        return STANDING.sub(of, text)
 
     def borders(self) -> set[int]:
         """The places in the plain text where elements begin and end."""
@@ -139,12 +140,14 @@ class Markup:
         """The key that opening and closing marks share, and whether this mark opens or closes."""
         if found["tag"]:
             name = f"<{found['name']}".lower()
-            empty = match[0].endswith("/>") and not _VALUE_AT_END.search(match[0])
-            opens = not (found["slash"] or empty or name[1:] in VOID)
+            opens = not (found["slash"] or is_empty(match[0]) or name[1:] in VOID)
             return name, opens, bool(found["slash"])
+        if found["standing"]:
+            kind = self._protected[ord(match[0]) - FIRST].kind
+            return "<" * (kind in ("open", "close")), kind == "open", kind == "close"
         if found.get("bracket") or found.get("link"):
             return "[", bool(found["bracket"]), bool(found["link"])
-        if found.get("literal") or (found.get("ticked") and not found["ticked_inside"]):
+        if found.get("literal"):
             return "text", False, False
         if not found.get("emphasis"):
             return "", False, False
@@ -167,22 +170,21 @@ class Markup:
             before, after = (SPACE if c in " \r\n" else GLUE for c in self._neighbours(match))
             self.plain += " " * ((found["name"] or "").lower() in _BLOCKS)
             one = Element(match[0], start=len(self.plain), around=(before, after))
-            copied = self.copies_code and found.get("ticked")
+            item = self._protected[ord(match[0]) - FIRST] if found["standing"] else None
             if number in opening:
                 while stack[-1].closed_by != number:
                     self._end(stack.pop())
                 one = stack.pop()
                 one.around = (one.around[0], after)
                 self._end(one)
-                is_code = (found["name"] or "").lower() == "code"
                 blank = one.end == one.start and not one.is_emphasis
-                if (is_code or blank) and self._is_whole(opening[number], number, opening):
+                if blank and self._is_whole(opening[number], number, opening):
                     start = self._matches[opening[number]].start()
                     one.verbatim, one.inner = self._line[start : match.end()], []
-            elif number in self._literal or copied:
+            elif number in self._literal:
                 self.plain += match[0]
-            elif found.get("ticked_inside"):
-                self.plain += found["ticked_inside"]
+            elif item and item.kind == "noun" and (self._placeholders or item.words):
+                self.plain += match[0] if self._placeholders else item.words
                 one.verbatim = match[0]
                 self._end(one)
                 stack[-1].inner.append(one)
@@ -194,9 +196,9 @@ class Markup:
                 stack[-1].inner.append(one)
                 stack.append(one)
             elif not found["slash"]:  # otherwise it has no opening tag
-                one.end = one.start
+                one.end, one.block = one.start, item is not None and item.block
                 stack[-1].inner.append(one)
-                if found.get("footnote") and before == GLUE:
+                if item and item.kind == "note" and before == GLUE:
                     one.around = before, ""  # `house[^1]` before a space or a comma
                 else:
                     self.plain += " "
@@ -245,10 +247,12 @@ def _flanks(inside: str, outside: str) -> bool:
 
 def with_references(line: str, is_defined: Callable[[str], bool]) -> str:
     """A line of Markdown with `[dog][]` instead of links `[dog]` whose label is defined."""
+    shown, items = hidden(line, "markdown")
     parts, place = [], 0
-    for match in _PATTERNS["markdown"].finditer(line):
-        found = _SHORTCUT.match(line, match.end()) if match["bracket"] else None
+    for match in _PATTERNS["markdown"].finditer(shown):
+        found = _SHORTCUT.match(shown, match.end()) if match["bracket"] else None
         if found and is_defined(found[1]):
-            parts += [line[place : found.end()], "[]"]
+            parts += [shown[place : found.end()], "[]"]
             place = found.end()
-    return "".join([*parts, line[place:]])
+    text = "".join([*parts, shown[place:]])
+    return STANDING.sub(lambda match: line[slice(*items[ord(match[0]) - FIRST][:2])], text)

@@ -26,16 +26,14 @@ class Paragraph:
         self, search: LineSearch, text: str, form: str | None, sentences: Sentences | None
     ):
         """form: how marks are written (see `text.markup`), None for text without marks. sentences:
-        splits the text, None for a single sentence, whose marks the search places.
+        splits the text, None for a single sentence.
         """
         self._search = search
         self._join = sentences.join if sentences else " ".join
-        self._markup = search.requests.markup(text, form) if form and sentences else None
+        self._markup = search.requests.markup(text, form) if form else None
         self._plain = self._markup.plain if self._markup else text
-        if sentences:
-            self.lines = [Fields(one, plain=True) for one in sentences.split(self._plain)]
-        else:
-            self.lines = [Fields(text, plain=form is None)]
+        sources = sentences.split(self._plain) if sentences else [self._plain]
+        self.lines = [Fields(one, plain=True) for one in sources]
 
     def translation(
         self, number: int, parts: Sequence[Translation], n_best: int = 1

@@ -122,8 +122,8 @@ class RequestReader:
     def markup(self, source: str, form: str) -> Markup:
         """A source and its marks, parsed from a form of `text.markup`."""
         copying, known = self._plan.copying, self._plan.placeholders
-        copies_code = known > 0 and copying is not None and "code" in copying.patterns
-        return Markup(source, form, copies_code=copies_code)
+        placeholders = known > 0 and copying is not None and bool(copying.patterns)
+        return Markup(source, form, placeholders=placeholders)
 
     def copied(self, source: str) -> list[str]:
         """The spans of a source that placeholders replace."""

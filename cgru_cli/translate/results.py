@@ -217,7 +217,7 @@ class Results:
         if request.markup is None:
             return hypothesis.text
         words = hypothesis.tokens[::-1] if self._plan.layout.right_left else hypothesis.tokens
-        return self.filled_text(words, request.copied)
+        return request.markup.restored(self.filled_text(words, request.copied))
 
     def filled_text(self, words: Sequence[str], copied: Sequence[str]) -> str:
         """Words in reading order as text, with copied spans."""

@@ -96,6 +96,25 @@ def test_line_breaks_in_html_without_sentencex(tmp_path, monkeypatch):
         assert in_two == in_one
 
 
+@pytest.mark.parametrize("splits", [True, False])
+def test_text_of_html_that_is_not_prose(tmp_path, monkeypatch, splits):
+    segment = SimpleNamespace(segment=lambda _, text: re.findall(r".*? \. |.+", text))
+    monkeypatch.setitem(sys.modules, "sentencex", segment if splits else None)
+    words = ["eos", "UNK", "a", "b", "."]
+    models = loaded(write_model(tmp_path, source=words, target=words), markup="html", beam_size=2)
+    monkeypatch.setattr(models["model"], "languages", ("en", "de"))
+    kept = ["<style>\n a b\n</style>", "<pre>a\n  b</pre>", "<script>a < b</script>",
+            "<![CDATA[a\n]]>", "<b translate='no'>b\na</b>",
+            "<textarea>a\nb</textarea>"]  # fmt: skip
+    with serving(models) as app:
+        text = "<!DOCTYPE html><p>a b .</p>" + "<p>a</p>".join(kept)
+        for texts in (text, [text]):
+            found = asked(client(app), q=texts, format="html")["translatedText"]
+            found = found if texts is text else found[0]
+            assert found.startswith("<!DOCTYPE html>")
+            assert [found.count(one) for one in kept] == [1] * len(kept), found
+
+
 def test_a_form_as_its_python_client_sends(web):
     form = urlencode({"q": "a b c", "source": "en", "target": "de", "api_key": ""})
     headers = {"content-type": "application/x-www-form-urlencoded"}

@@ -23,7 +23,9 @@ def marks(line: str) -> tuple[Counter, Counter]:
     while waiting:
         one = waiting.pop()
         waiting += one.inner
-        name = re.sub(r"\(.*|\s.*", "", one.verbatim or f"{one.opening}{one.closing}")
+        name = re.sub(
+            r"\(.*|\s.*", "", markup.restored(one.verbatim or f"{one.opening}{one.closing}")
+        )
         names[name] += 1
         words = re.sub(r"\W+", " ", markup.plain[one.start : one.end]).strip()
         insides[name, words.casefold()] += 1
