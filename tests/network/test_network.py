@@ -128,7 +128,9 @@ def test_alignments_are_marians(shared, name):
         assert own == pytest.approx(float(score), abs=MARIAN)
 
 
-@pytest.mark.parametrize("name", ["a-shallow", "b-layernorm", "e2-deep-theano"])
+@pytest.mark.parametrize(
+    "name", choice(["a-shallow", "b-layernorm", "e2-deep-theano"], "b-layernorm", others=LONG)
+)
 def test_intermediate_values_are_nematus(shared, name):
     """Annotations, start state, states, alignment, contexts and log-probabilities, by stepping."""
     a_case, folder = opened(shared, f"{name}/model.npz")
@@ -362,7 +364,7 @@ def loss_and_gradients(model, source, source_mask, target, mask):
     return loss, tape.gradient(loss, [v.value for v in model.trainable_variables])
 
 
-@pytest.mark.parametrize("feature", FEATURES)
+@pytest.mark.parametrize("feature", choice(FEATURES, "mixture", others=LONG))
 def test_gradients_are_finite_differences(feature):
     """(f(w + hd) - f(w - hd)) / 2h = d . f'(w) along a random direction of all variables.
 

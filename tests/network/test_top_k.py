@@ -6,6 +6,7 @@ import numpy as np
 import onnxruntime
 import pytest
 import tensorflow as tf
+from selection import LONG, in_turns
 from tf2onnx.convert import from_function
 
 from cgru_cli.network.top_k import top_k
@@ -24,8 +25,10 @@ def rows(size: int, seed: int) -> np.ndarray:
     return x
 
 
-@pytest.mark.parametrize("vocabulary", [5, 1000, 8192, 8256, 9001, 30000])
-@pytest.mark.parametrize("count", [1, 5, 12, 100])
+@pytest.mark.parametrize(
+    ("vocabulary", "count"),
+    in_turns([5, 1000, 8192, 8256, 9001, 30000], [1, 5, 12, 100], others=LONG),
+)
 def test_best_is_top_k(vocabulary, count):
     x, count = rows(vocabulary, vocabulary + count), min(count, vocabulary)
     expected = tf.math.top_k(x, count)

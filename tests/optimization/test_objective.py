@@ -8,6 +8,7 @@ from forced import force_decode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import EOS, double_precision, pad_source, pad_target, reference, structures
+from selection import LONG, choice
 
 from cgru_cli.corpus.batches import Batch
 from cgru_cli.corpus.dropout import Rates, masks
@@ -301,7 +302,13 @@ def one_row(examples, row):
 
 
 @pytest.mark.parametrize(
-    ("name", "guide"), [*(("plain", guide) for guide in GUIDES), ("lexical", GUIDES[1])]
+    ("name", "guide"),
+    choice(
+        [*(("plain", guide) for guide in GUIDES), ("lexical", GUIDES[1])],
+        ("plain", GUIDES[2]),
+        ("lexical", GUIDES[1]),
+        others=LONG,
+    ),
 )
 def test_weights_and_attention_by_the_oracle(name, guide):
     """With any padding, alone or together, packed or not."""

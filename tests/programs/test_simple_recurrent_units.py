@@ -10,6 +10,7 @@ from cases import random_arrays
 from click.testing import CliRunner
 from commands import in_process, output_lines
 from models import simple_units
+from selection import LONG, choice
 
 from cgru_cli.cli import main
 from cgru_cli.formats import model_vocabularies, write_model
@@ -53,7 +54,7 @@ def n_best(lines):
     return [part[:2] for part in parts], [float(part[3]) for part in parts]
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", choice(MODELS, "ssru-deep", "sru", others=LONG))
 def test_scores_and_lists_are_marians(name, tmp_path):
     path = DATA / name / "model.npz"
     assert scores(path, name, tmp_path) == pytest.approx(expected_scores(name), abs=1e-5)

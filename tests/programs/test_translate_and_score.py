@@ -53,7 +53,7 @@ CHOSEN = ("a-shallow/model.npz", "e-deep-tf/native/model-1500", "f-factors/model
 CHOSEN += ("marian-s2s-deep/model.npz",)
 
 
-@pytest.mark.parametrize("name", choice(SCORES, *CHOSEN))
+@pytest.mark.parametrize("name", choice(SCORES, *CHOSEN[2:], long=CHOSEN))
 def test_of_every_reference_model(shared, name):
     path, vocabularies, lines = given(shared, name)
     translator = Translator(path, vocabularies, beam_size=3, allow_unk=True)

@@ -12,7 +12,7 @@ from forced import force_decode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import case, forced_scores, pad_source, structures, text_lines
-from selection import choice
+from selection import LONG, choice, in_turns
 
 from cgru_cli.corpus.numpy_order import argsort
 from cgru_cli.network.network import Network
@@ -198,7 +198,14 @@ def limits_of(name, file):
 
 
 @pytest.mark.parametrize(
-    "name", choice(SHRINKING, *(n for n in SHRINKING if n.split("/")[0] in CHOSEN))
+    "name",
+    choice(
+        SHRINKING,
+        "marian-amun-ln/model.npz",
+        "marian-s2s-lstm/model.npz",
+        "dl4mt-session1/model.npz",
+        long=[name for name in SHRINKING if name.split("/")[0] in CHOSEN],
+    ),
 )
 def test_lists_are_theanos_dl4mts_and_marians(shared, name):
     a_case, folder = opened(shared, name)
@@ -217,7 +224,11 @@ def test_lists_are_theanos_dl4mts_and_marians(shared, name):
 
 @pytest.mark.parametrize(
     "name",
-    choice(NEMATUS_TF, "a-shallow/model.npz", "f-factors/model.npz", "e-deep-tf/native/model-1500"),
+    choice(
+        NEMATUS_TF,
+        "f-factors/model.npz",
+        long=["a-shallow/model.npz", "e-deep-tf/native/model-1500"],
+    ),
 )
 def test_lists_are_nematus_tfs(shared, name):
     a_case, folder = opened(shared, name)
@@ -231,7 +242,7 @@ def test_lists_are_nematus_tfs(shared, name):
             assert best == lines
 
 
-@pytest.mark.parametrize("name", NEMATUS_TF_UNKNOWN)
+@pytest.mark.parametrize("name", choice(NEMATUS_TF_UNKNOWN, NEMATUS_TF_UNKNOWN[0], others=LONG))
 def test_unknown_words_are_read_as_nematus_tf_does(shared, name):
     a_case, folder = opened(shared, f"{name}/model.npz")
     limit = PROGRAMS["nematus-tf"].limit
@@ -239,7 +250,9 @@ def test_unknown_words_are_read_as_nematus_tf_does(shared, name):
     check_lists(a_case, found, folder / "nbest.oov.k5.norm1.txt")
 
 
-@pytest.mark.parametrize("name", ["marian-nematus", "marian-amun", "marian-s2s"])
+@pytest.mark.parametrize(
+    "name", choice(["marian-nematus", "marian-amun", "marian-s2s"], "marian-s2s", others=LONG)
+)
 def test_suppressed_unknown_words_are_marians(shared, name):
     a_case, folder = opened(shared, f"{name}/model.npz")
     settings = SearchSettings(beam_size=5, normalize=1.0, unk=a_case.target.unk_id, best_only=True)
@@ -307,9 +320,12 @@ def check_exhaustive(found, scored, settings):
 SOURCES = (((1,), (2,), (3,)), ((4,),), ())
 
 
-@pytest.mark.parametrize(("normalize", "penalty"), [(0.0, 0.0), (1.0, 0.0), (0.6, 0.3), (0.0, -2)])
-@pytest.mark.parametrize("seeds", [(0,), (1,), (0, 1)])
-def test_an_endless_beam_finds_every_translation(seeds, normalize, penalty):
+@pytest.mark.parametrize(
+    ("penalties", "seeds"),
+    in_turns([(0.0, 0.0), (1.0, 0.0), (0.6, 0.3), (0.0, -2)], [(0,), (0, 1)], others=LONG),
+)
+def test_an_endless_beam_finds_every_translation(seeds, penalties):
+    normalize, penalty = penalties
     networks = tuple(small_network(seed) for seed in seeds)
     weights = (1.0,) if len(seeds) == 1 else (0.3, 0.7)
     every = SearchSettings(V**LONGEST, normalize, penalty)
@@ -623,11 +639,15 @@ def probabilities(source, sampling):
 
 @pytest.mark.parametrize(
     "asked",
-    [
-        {"temperature": 1.0}, {"temperature": 0.5}, {"temperature": 2.0, "top": 3}, {"top": 2},
-        {"nucleus": 0.8}, {"nucleus": 0.95, "temperature": 2.0}, {"epsilon": 0.1},
-        {"epsilon": 0.05, "temperature": 0.6},
-    ],
+    choice(
+        [
+            {"temperature": 1.0}, {"temperature": 0.5}, {"temperature": 2.0, "top": 3}, {"top": 2},
+            {"nucleus": 0.8}, {"nucleus": 0.95, "temperature": 2.0}, {"epsilon": 0.1},
+            {"epsilon": 0.05, "temperature": 0.6},
+        ],
+        {"temperature": 2.0, "top": 3}, {"nucleus": 0.95, "temperature": 2.0},
+        {"epsilon": 0.05, "temperature": 0.6}, others=LONG,
+    ),
 )  # fmt: skip
 def test_frequencies_are_the_models(asked):
     source = [(1,), (2,)]

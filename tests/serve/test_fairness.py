@@ -4,7 +4,9 @@ import threading
 import time
 
 import pytest
+import selection
 from patience import PATIENCE
+from selection import in_turns
 from serving import Silent, loaded
 
 from cgru_cli.errors import CgruError
@@ -87,8 +89,9 @@ def greedy_requests(engine, model, name):
         yield outcomes(engine, kind, lines, "greedy")
 
 
-@pytest.mark.parametrize("name", GREEDY)
-@pytest.mark.parametrize("same_search", [True, False])
+@pytest.mark.parametrize(
+    ("name", "same_search"), in_turns(GREEDY, [True, False], others=selection.LONG)
+)
 def test_a_small_request_waits_for_few_row_steps_of_others(model, counted, name, same_search):
     engine = Engine(Silent(), batch_wait=0.001)
     requests = list(greedy_requests(engine, model, name))

@@ -10,20 +10,22 @@ EXHAUSTIVE, LONG = pytest.mark.exhaustive, pytest.mark.long
 
 
 def choice(
-    cases: Iterable[Any], *default: Any, others: pytest.MarkDecorator = EXHAUSTIVE
+    cases: Iterable[Any],
+    *default: Any,
+    long: Iterable[Any] = (),
+    others: pytest.MarkDecorator = EXHAUSTIVE,
 ) -> list[Any]:
     """Parameters of a test: the named ones run by default, the others in another tier.
 
-    A tuple holds the values of several parameters.
+    A tuple holds the values of several parameters. long: further cases for the long tests.
     """
-    cases = list(cases)
-    missing = [case for case in default if case not in cases]
+    cases, long = list(cases), list(long)
+    missing = [case for case in (*default, *long) if case not in cases]
     assert not missing, missing
+    marks = [() if case in default else LONG if case in long else others for case in cases]
     return [
-        pytest.param(
-            *(case if isinstance(case, tuple) else [case]), marks=() if case in default else others
-        )
-        for case in cases
+        pytest.param(*(case if isinstance(case, tuple) else [case]), marks=mark)
+        for case, mark in zip(cases, marks, strict=True)
     ]
 
 

@@ -26,7 +26,7 @@ from runs import (
     train,
     trained,
 )
-from selection import choice
+from selection import LONG, choice
 
 from cgru_cli.cli import main
 from cgru_cli.formats import read_model
@@ -380,7 +380,7 @@ def test_validation_does_not_change_the_course(data, tmp_path):
     assert (tmp_path / "a" / "m.npz").read_bytes() == (tmp_path / "b" / "m.npz").read_bytes()
 
 
-@pytest.mark.parametrize("compat", ["nematus", "nematus-tf"])
+@pytest.mark.parametrize("compat", choice(["nematus", "nematus-tf"], "nematus", others=LONG))
 def test_the_model_of_nematus_is_the_best(data, model, compat):
     """The rate is so high that validation becomes worse."""
     options = f"--compat {compat} --batch_size 16 --validFreq 1 --finish_after 3 --overwrite"

@@ -9,6 +9,7 @@ import pytest
 from cases import random_arrays, tiny
 from commands import SOURCE, TARGET, in_process, vocabulary, write_model
 from deep_equations import DeepModel
+from selection import LONG, in_turns
 from traced_once import traced_once
 
 from cgru_cli import Translator
@@ -87,10 +88,10 @@ def features(entry):
     )
 
 
-@pytest.mark.parametrize(
-    "way", [(), ("--channel-candidates", 3)], ids=["at the end", "in the beam"]
-)
-@pytest.mark.parametrize("alpha", [1, 0])
+IN_THE_BEAM = ("--channel-candidates", 3)
+
+
+@pytest.mark.parametrize(("way", "alpha"), in_turns([IN_THE_BEAM, ()], [1, 0], others=LONG))
 def test_features_are_the_scores_of_each_model(models, translate, score, way, alpha):
     direct, channel, lm = models
     weights = (0.5, 0.3, 0.2)
