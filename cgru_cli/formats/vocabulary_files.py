@@ -42,8 +42,8 @@ _PICKLE_START = re.compile(
 _OTHER_LISTS = {  # by their first lines
     r"#version: |\S+ \S+</w>\n": "has the codes of subword-nmt, for --bpe",
     r"(\S+\t-?[0-9.e-]+(\n|$)){1,9}": "lists the pieces of a SentencePiece model; give the model",
-    r"((\S+ +[0-9]+| *[0-9]+ \S+)\r?(\n|$)){1,9}": "lists words and their counts; give the model's "
-    "vocabulary, or make one from the text with cgru prep --vocabulary-only",
+    r"((\S*[^\s:] +[0-9]+| *[0-9]+ \S+)\r?(\n|$)){1,9}": "lists words and their counts; give the "
+    "model's vocabulary, or make one from the text with cgru prep --vocabulary-only",
 }
 
 LARGEST = 1 << 28  # bytes of a vocabulary, after decompression

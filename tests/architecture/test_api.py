@@ -88,6 +88,7 @@ def test_nothing_heavy_is_loaded_before_it_is_asked_for():
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.long
 def test_an_ensemble_translates_as_the_command_does(model, other, tmp_path):
     models = [model, other]
     # one by one, because lines computed together may differ in the last digit
@@ -139,6 +140,7 @@ def test_scores_are_those_of_the_command(model, other, tmp_path):
     assert PairScorer(model, attention=False).score(pairs[:1])[0].alignment is None
 
 
+@pytest.mark.long
 def test_a_right_to_left_model_is_read_from_the_left(tmp_path):
     path = write_model(tmp_path)
     forward = load_model(path)
@@ -154,6 +156,7 @@ def test_a_right_to_left_model_is_read_from_the_left(tmp_path):
     np.testing.assert_allclose(scored.word_scores[:T], other.word_scores[:T], atol=LOG_PROBABILITY)
 
 
+@pytest.mark.long
 def test_a_source_that_is_read_from_its_end_is_shown_from_its_beginning(tmp_path):
     """Marian's right-to-left models give the results of the reversed line, in line order."""
     plain = load_model(write_model(tmp_path))
@@ -180,6 +183,7 @@ def test_a_source_that_is_read_from_its_end_is_shown_from_its_beginning(tmp_path
         Translator([plain, backward])
 
 
+@pytest.mark.long
 def test_loaded_models_stay_as_they_are(model, tmp_path):
     loaded = load_model(model)
     first = Translator([loaded]).translate(["a b"])

@@ -12,6 +12,7 @@ EXAMPLES = ROOT / "examples"
 CARD = (EXAMPLES / "README.md").read_text("utf-8")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["en-de", "de-en"])
 def test_the_card_shows_what_the_model_translates(translate, name):
     section = CARD.partition(f"\n## {name}: ")[2].partition("\n## ")[0]

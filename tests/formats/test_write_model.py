@@ -120,6 +120,7 @@ def test_a_model_is_read_back_from_every_format_that_holds_it(name, tmp_path):
         verify(model, read(path.parent / "back.npz"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [n for n in HOLDERS if "marian" in n and "native" not in n])
 def test_marian_files_are_the_same_after_npz_and_h5(name, tmp_path):
     path = fixture_path(name)
@@ -211,6 +212,7 @@ SYNTHETIC = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SYNTHETIC)
 def test_structures_without_a_reference_case(name, tmp_path):
     changes, holders = SYNTHETIC[name]

@@ -131,6 +131,7 @@ def unprepared(graph, around=()):
 
 
 # each conversion takes seconds
+@pytest.mark.long
 @pytest.mark.parametrize("name", choice(SHAPES, "deep"))
 def test_onnx_runtime_computes_the_equations(name):
     """Scores agree with an oracle in NumPy, and lists with TensorFlow's."""

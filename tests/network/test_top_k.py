@@ -40,6 +40,7 @@ def test_best_is_top_k(vocabulary, count):
         np.testing.assert_array_equal(words, expected.indices)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("usual", [9, 300, 512])
 def test_onnx_runtime_finds_the_same(usual):
     function = tf.function(functools.partial(top_k, usual_size=usual), UNKNOWN, autograph=False)

@@ -189,6 +189,7 @@ def batch(s):
     return Batch(*map(np.array, (*source, *pad_target(TARGETS))))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", ["float32", "mixed_float16"])
 def test_norms_of_parameters_are_those_of_the_step(dtype):
     """With dropout and label smoothing, and without float16's loss scale."""

@@ -82,6 +82,7 @@ def test_cost_and_gradient_are_the_formulas(alpha, mix, smoothing, packed):
         assert (both[0] - both[1]) / 2e-5 == pytest.approx(slope, rel=1e-5, abs=1e-8)
 
 
+@pytest.mark.long
 def test_compiled_costs_are_the_same():
     objective = ExpectedRisk(0.3, 0.2, 0.15)
     arrays = {n: tf.constant(a) for n, a in random_arrays(STRUCTURE).items()}
@@ -152,6 +153,7 @@ def test_candidates_depend_on_seed_and_number_only():
     assert sentences(other.examples) != sentences(whole.examples)
 
 
+@pytest.mark.long
 def test_shares_of_a_batch_have_the_same_candidates_in_as_many_parts():
     """The shares of replicas; the third has no pair."""
     ((whole, _),) = sampler()(batch(), {"x": np.float32([[1, 2], [3, 4]])}, [40, 41])

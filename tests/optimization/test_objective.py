@@ -215,6 +215,7 @@ def test_a_teachers_words_cost_what_the_oracle_says(name):
         assert float(found) == pytest.approx(expected, rel=2e-6)
 
 
+@pytest.mark.long
 @settings(max_examples=5)
 @given(st.data())
 def test_any_structure_costs_what_the_oracle_says(data):
@@ -354,6 +355,7 @@ def test_weight_0_removes_and_weight_2_doubles(guide):
         np.testing.assert_allclose(gradients[name], gradient, atol=1e-5 * scale + 1e-7)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("guide", GUIDES[1:])
 def test_gradients_equal_plain_autodiff(guide):
     """In float64, through the recurrence, with dropout."""

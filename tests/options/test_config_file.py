@@ -49,6 +49,8 @@ def value_of(flag):
         return st.sampled_from(["code", "url", "[A-Z]+"])
     if flag.kind is saved_model:
         return TEXTS.filter(bool).map(saved_model)
+    if flag.kind is str.strip:
+        return TEXTS.map(str.strip)
     return st.booleans() if flag.is_switch else TEXTS.filter(bool)
 
 

@@ -231,6 +231,7 @@ def test_legacy_codes_are_applied(job, tmp_path):
         job(tmp_path / "bad", codes=(str(codes),))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("options", [{}, NAMES["codes"][0]], ids=["spm", "codes"])
 def test_number_of_jobs_changes_nothing(job, text, tmp_path, monkeypatch, options):
     monkeypatch.setattr("cgru_cli.prep.raw_text.LINES", 40)

@@ -86,6 +86,7 @@ def check(kind: Type, encoder: Encoder, unit: Unit, depth: int, norm: str) -> No
 KINDS = [(kind, encoder) for kind in Type for encoder in encoders(kind)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("i", range(len(KINDS)), ids=["-".join(pair) for pair in KINDS])
 def test_a_shape(i):
     """Each type with each encoder; the other choices take turns."""

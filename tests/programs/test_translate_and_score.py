@@ -63,6 +63,7 @@ def test_of_every_reference_model(shared, name):
     assert check(translator, scorer, lines, 2, 3)[1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "options",
     [
@@ -87,6 +88,7 @@ def scorer():
     return PairScorer(str(fixture_path("a-shallow/model.npz")))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("weights", choice([[], [0.3, 0.9]], [0.3, 0.9]))
 def test_by_ensembles(shared, weights):
     path, _, lines = given(shared, "a-shallow/model.npz")

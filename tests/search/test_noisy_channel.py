@@ -98,6 +98,7 @@ def plain_beam(source, beam, candidates, alpha=1.0, unk=None):
     return sorted(done.items(), key=lambda item: -item[1])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("alpha", [1.0, 0.0])
 def test_unlimited_beam_ranks_every_translation(alpha):
     for source, results in zip(SOURCES, searched(V**LONGEST, V, alpha=alpha), strict=True):

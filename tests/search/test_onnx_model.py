@@ -26,6 +26,9 @@ from cgru_cli.search.onnx_model import OnnxModel
 from cgru_cli.system import versions
 from cgru_cli.text.pipeline import PipelineSettings, Preprocessing
 
+pytestmark = pytest.mark.long
+
+
 SIZES = {"source_vocabularies": (9,), "target_vocabulary": 9}
 
 

@@ -178,6 +178,7 @@ def test_open_requests_are_answered_before_the_server_stops(running):
     assert any(status == 200 for status, _ in answers)
 
 
+@pytest.mark.long
 def test_over_tls(model_path, tmp_path):
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     openssl = "openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost".split()

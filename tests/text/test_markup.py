@@ -199,6 +199,7 @@ def test_random_nestings_stay_well_formed(seed):
         assert sorted(tags.tags) == sorted(Tags(line).tags)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_random_links_stay_links(seed):
     """800 lines with random links, translations and attention, against markdown-it-py."""

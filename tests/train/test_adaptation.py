@@ -11,6 +11,8 @@ from cgru_cli.formats import model_vocabularies, read_model, write_model
 from cgru_cli.formats.model import Model
 from cgru_cli.train import adaptation
 
+pytestmark = pytest.mark.long
+
 
 def model(path="m.npz", **changes):
     structure = small_structure(**changes)

@@ -169,6 +169,7 @@ def test_validation_is_greedy_on_some_lines():
         assert "valid_lines" not in chosen(100, **{needed: "x"})
 
 
+@pytest.mark.long
 def test_choices_are_recorded_and_hold_when_a_run_resumes(tmp_path):
     """The text is 250 times as long on resuming, so a new training would choose other values."""
     data = runs.prepared(tmp_path / "data")
@@ -216,6 +217,7 @@ def test_a_dumped_configuration_leads_to_the_same_choice(tmp_path, given):
     assert "Chosen for 60 pairs" in first and first == again
 
 
+@pytest.mark.long
 def test_an_option_given_for_a_while_changes_no_later_choice(tmp_path):
     options = (runs.prepared(tmp_path / "data"), "-m", tmp_path / "m.npz", *runs.PLAIN[4:])
     runs.trained(*options, "--after", "2u")
@@ -264,6 +266,7 @@ def test_options_given_when_a_run_began_hold_when_it_resumes(tmp_path):
     assert rates == [0.002 / 50, 0.002 * 2 / 50]  # of the warm-up
 
 
+@pytest.mark.long
 def test_a_run_of_an_earlier_version_gets_the_choice_for_values_that_it_lacks(tmp_path):
     options = (runs.prepared(tmp_path / "data"), "-m", tmp_path / "m.npz", *runs.PLAIN[4:])
     runs.trained(*options, "-l", 0.002, "--after", "1u")

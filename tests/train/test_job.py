@@ -204,6 +204,7 @@ def test_one_clear_line(data, tmp_path, model, arguments, code, message):
     assert not list(tmp_path.rglob("*.tmp"))
 
 
+@pytest.mark.long
 def test_scripts_validate_the_model_itself(data, model, tmp_path):
     """Nematus' external script and Marian's metric valid-script read MODEL.dev.npz and the
     configuration beside it, as the script of wmt16-scripts does (`-m $prefix.dev.npz`).
@@ -372,6 +373,7 @@ def test_training_stops_when_validation_stalls(data, model):
     assert records(model, "train")[-1]["learning_rate"] == 0.25e-30
 
 
+@pytest.mark.long
 def test_validation_does_not_change_the_course(data, tmp_path):
     given = [data, *PLAIN, "--after", "6u", "--dropout-hidden", 0.2]
     trained(*given, "-m", tmp_path / "a" / "m.npz", *NO_VALIDATION)
@@ -392,6 +394,7 @@ def test_the_model_of_nematus_is_the_best(data, model, compat):
     assert all(np.array_equal(saved[name], best[name]) for name in saved)
 
 
+@pytest.mark.long
 def test_compiling_is_shown(data, model):
     small = ["-t", data / "dev.src", data / "dev.trg", "--after", "1u", *NO_VALIDATION]
     result = trained(data, "-m", model, *PLAIN, *small, "--jit", "on")
@@ -399,6 +402,7 @@ def test_compiling_is_shown(data, model):
     assert ", XLA, " in result.messages
 
 
+@pytest.mark.long
 def test_pictures(data, model):
     pytest.importorskip("matplotlib")
     pytest.importorskip("tensorboard")

@@ -355,6 +355,7 @@ def built(training):
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CHANGES)
 def test_an_option_decides(decided, kept, name):
     needs = {"tensorboard": "tensorboard", "plot": "matplotlib"}
@@ -367,6 +368,7 @@ def test_an_option_decides(decided, kept, name):
     assert kept[key] != decided(part, **needed | {name: value})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", sorted({change.part for change in CHANGES.values()}))
 def test_the_same_options_decide_the_same(decided, part):
     assert decided(part) == decided(part, **dict.fromkeys(OF_NO_EFFECT, True))

@@ -197,6 +197,7 @@ def norm_of_gradient(structure, **rates):
     return float(tf.linalg.global_norm(list(gradients.values())))
 
 
+@pytest.mark.long
 def test_the_warning_is_true():
     """Source dropout under layer normalisation makes the first gradient much larger."""
     s = small_structure(normalization=Normalization.NEMATUS, state=16)

@@ -69,6 +69,7 @@ def lists_of(model, lines, batches):
     return lists
 
 
+@pytest.mark.long
 def test_empty_lines_count_in_batches(tmp_path, model, text):
     asked = f"--compat nematus-tf -k {BEAM} --n-best --mini-batch {BATCH} --maxi-batch {MAXI}"
     code, written, messages = in_process("translate", tmp_path)(

@@ -176,6 +176,7 @@ def test_invalid_arguments_are_usage_errors(path, translator, scorer, tmp_path):
             made()
 
 
+@pytest.mark.long
 def test_messages_name_arguments_and_not_flags(path, tmp_path):
     with pytest.raises(CgruError, match=r"missing\.npz"):
         Translator(tmp_path / "missing.npz")
@@ -211,6 +212,7 @@ def test_they_show_what_they_are(path, translator, scorer):
     assert repr(load_model(path)) == f"LoadedModel({shown})"
 
 
+@pytest.mark.long
 def test_they_are_pickled_by_path(path, translator, scorer):
     again = pickle.loads(pickle.dumps(translator))
     assert [x.text for x in again.translate(LINES)] == [x.text for x in translator.translate(LINES)]
