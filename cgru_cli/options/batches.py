@@ -32,7 +32,7 @@ class BatchOptions(Options):
         --mini-batch-words""")
     workspace: int = BATCHES.whole(1, 16_777_216, default=2048)("""
         -w --workspace MB: memory for a mini-batch with --mini-batch-fit, beside model and optimiser
-        (MiB)""")
+        (MiB); needs --mini-batch-fit""")
     mini_batch_warmup: str = BATCHES.frequency("0")("""
         --mini-batch-warmup N[u|e|t]: let mini-batches grow linearly for N updates (u) or epochs
         (e), or with the square root for N target words (t): each keeps a share of its sentence

@@ -123,6 +123,7 @@ LEAST = {
 @each_row("name", LEAST)
 def test_numbers_that_are_too_small(name):
     options = {"lr_decay": 0.5} if name.startswith("lr_decay_") else {}
+    options |= {"mini_batch_fit": True} if name == "workspace" else {}
     least = LEAST[name]
     plan(**options, **{name: least})
     several = isinstance(least, tuple)
