@@ -521,7 +521,7 @@ def test_mbr_chooses_the_most_similar_translation(model, lines, options, same):
         assert list(own.values()) == sorted(own.values(), reverse=True)
     assert risks["1"] == [("", 0.0, 0.0)]
     best = lines(*run, "--mbr", 6, *options, text=text)
-    plain = [*run[:4], *run[5:]]
+    plain = [word for word in run if word != "--n-best"]
     assert lines(*plain, "--mbr", 6, *options, text=text) == [
         risks["0"][0][0], "", risks["2"][0][0]
     ]  # fmt: skip
