@@ -58,8 +58,8 @@ class _Parts(HTMLParser):
     def __init__(self, text: str):
         super().__init__(convert_charrefs=False)
         self.found: list[_Part] = []
-        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
         text = _with_tags(text)
+        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
         # HTMLParser takes quadratic time for unclosed tags and comments
         whole = text[: text.rfind(">") + 1]
         comment = whole.find("<!--", whole.rfind("-->") + 1)
@@ -100,11 +100,11 @@ class _Parts(HTMLParser):
 
 
 def _with_tags(text: str) -> str:
-    """A page with an empty tag of the same length and lines instead of each protected text."""
+    """A page with an empty tag of the same length instead of each protected text."""
     parts, place = [], 0
     for one in protected(text, "html"):
         if one.end - one.start > len("<hr/>"):
-            blank = re.sub("[^\n]", " ", text[one.start + 3 : one.end - 2])
+            blank = " " * (one.end - one.start - len("<hr/>"))
             parts += [text[place : one.start], "<hr" if one.block else "<br", blank, "/>"]
             place = one.end
     return "".join([*parts, text[place:]])

@@ -114,7 +114,8 @@ class Markdown(TextDocument):
 
     def _begins_html(self, line: str) -> bool:
         """Whether a line would begin an HTML block, in which Markdown has no meaning."""
-        return line[:1] == "<" and self._parser.parse(line)[0].type == "html_block"
+        found = self._parser.parse(line)[:1] if line[:1] == "<" else []
+        return any(one.type == "html_block" for one in found)
 
 
 def _protected(state: Any, first: int, end: int, silent: bool) -> bool:

@@ -110,8 +110,9 @@ class _Placing:
             weights = weights.copy()
         for match in STANDING.finditer(self._markup.plain):
             if match[0] in words and match.start() in self._words_before:
+                place = self._words_before[match.start()]
                 weights[words[match[0]]] = 0
-                weights[words[match[0]], self._words_before[match.start()]] = 1
+                weights[words[match[0]], place : place + 1] = 1  # of a cut line: no word
         return weights, {*words}
 
     def rendered(self, element: Element, low: int, high: int) -> str:

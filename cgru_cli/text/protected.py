@@ -107,7 +107,7 @@ _PATTERNS = {
         "attributes": r"\{[:#.][^{}\n]*\}|" + _between(r"\{/\*", r"\*/\}"),
         "markup": TAG,
         **{name: one for name, one in _SIGNS.items() if name != "formula"},
-        "math": r"(?<![\w$\\])\$(?![\s$])(?!\d[\d.,]*\w?\s+[A-Za-z]{2})(?:[^$\\]|\\.)+"
+        "math": r"(?<![\w$\\])\$(?![\s$])(?!\d[\d.,]*\w?\s+[^\W\d_]{2})(?:[^$\\]|\\.)+"
         r"(?<!\s)\$(?![\d$])",
         "braces": rf"\{{[\w:.+-]+\}}|(?=\{{[^{{}}]*[^\w\s,;:'{{}}-]){_BRACES}",
         "note": rf"\[\^[^\s\[\]]+\](?!{TARGET})",

@@ -1,11 +1,12 @@
 """Stress tests that run for as long as you like: `make soak MINUTES=60`.
 
 They pass a line of 50 MB through every command; read damaged files of every kind in processes with
-limited memory and time; put the marks of random lines into random translations, up to a million of
-them; and disturb trainings, which are killed at random moments and at calls of
-their file layer, run out of disk space, or resume from changed bytes. The script prints a table of
-what was tried and what failed, and how to repeat a failure; the exit code is 1 if anything failed.
-`--kills 200` tests only trainings, until that many were killed.
+limited memory and time; put the marks of random lines into random translations, and translate
+random documents with protected parts, up to a million of each; and disturb trainings, which are
+killed at random moments and at calls of their file layer, run out of disk space, or resume from
+changed bytes. The script prints a table of what was tried and what failed, and how to repeat a
+failure; the exit code is 1 if anything failed. `--kills 200` tests only trainings, until that many
+were killed; `--documents 1000000` translates only documents, that many.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ SECONDS, WAITING = 10, 300
 FLOOR = 96 << 10
 MEMORY = 4 << 30  # address space in bytes of a process that reads files, to protect the machine
 NESTINGS = 5000  # lines with marks a turn
+DOCUMENTS = 1000  # documents with protected parts a turn
 BATCH = 400  # files per process
 
 
@@ -190,6 +192,18 @@ def nestings(seed: int, table: Table) -> None:
             table.failed[kind].append(f"seed {seed}: {line!r}: {failed}")
 
 
+def documents(first: int, count: int, table: Table) -> None:
+    """Translate the random documents with the seeds from `first` on."""
+    from random_documents import fault
+
+    kind = "documents with protected parts"
+    for seed in range(first, first + count):
+        table.tried[kind] += 1
+        if wrong := fault(random.Random(seed)):
+            table.failed[kind].append(f"seed {seed}: {wrong}")
+            print(f"{kind}: seed {seed}: {wrong}", flush=True)
+
+
 def long_lines(place: Path, table: Table) -> None:
     """Pass a line of 50 MB through every command, within the documented memory."""
     from commands import write_model
@@ -228,6 +242,7 @@ def main() -> int:
     parser.add_argument(
         "--kills", type=int, default=0, help="only disturb trainings, up to N kills"
     )
+    parser.add_argument("--documents", type=int, default=0, help="only translate N documents")
     parser.add_argument("--no-training", action="store_true", help="files alone")
     options = parser.parse_args()
     if options.files:
@@ -235,6 +250,11 @@ def main() -> int:
         return 0
     end = time.monotonic() + 60 * options.minutes
     table = Table()
+    if options.documents:
+        documents(options.seed, options.documents, table)
+        table.print()
+        return 1 if any(table.failed.values()) else 0
+    document, last = options.seed, options.seed + 1_000_000
     with tempfile.TemporaryDirectory() as folder:
         if not options.kills:
             long_lines(Path(tempfile.mkdtemp(dir=folder)), table)
@@ -251,6 +271,8 @@ def main() -> int:
             if not options.kills:
                 files(kind, seed, table)
                 nestings(seed + number, table)
+                documents(document, min(DOCUMENTS, last - document), table)
+                document = min(document + DOCUMENTS, last)
             if training:
                 table.add(training.disturb(number, seed + number))
     table.print()

@@ -46,6 +46,7 @@ def test_labels_of_links_are_those_of_the_document():
         ("<b>a</b> *b*", "<b>a</b> *b*"),
         ("<!-- c --> *b*", "&#8203;<!-- c --> *b*"),
         ("<p>a</p> *b*", "&#8203;<p>a</p> *b*"),
+        ("<%= b %>", "<%= b %>"),
     ],
 )
 def test_a_translation_begins_no_other_block(translation, written):

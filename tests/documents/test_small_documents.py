@@ -337,3 +337,9 @@ def test_a_byte_order_mark_states_the_encoding(encoding):
             assert document_of(name, content).written(document.segments) == content, name
         is_text = "charset=" in document.media_type
         assert not is_text or document.media_type.endswith(f"charset={encoding}"), name
+
+
+@pytest.mark.parametrize("kept", ["<li translate=no>a\n", "<p>a $$\nx\n$$</p>", "<p>{{\na\n}}</p>"])
+def test_line_breaks_at_the_ends_of_protected_texts(kept):
+    document = document_of("a.html", f"<ul>{kept}<li>one <b>two</b>\n<li>three</ul>".encode())
+    assert document.segments[-2:] == ["one <b>two</b>", "three"]
