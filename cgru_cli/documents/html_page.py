@@ -4,13 +4,18 @@ import codecs
 import contextlib
 import re
 import string
-from html.parser import HTMLParser
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from ..text.protected import INLINE, VOID, protected
+from ..text.protected import INLINE, TAG, VOID, Protected, is_empty, protected
 from .document import TextDocument, translatable
 from .inline import pairs
 
 _CHARSET = re.compile(rb"<meta\b[^<>]*?\bcharset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
+_PART = re.compile(
+    rf"{TAG}|</?(?P<bad>[A-Za-z][\w:.-]*)[^<>]*(?:>|(?=<))|(?P<point>&#?\w+;?|</[^<>]*>)"
+    "|(?P<text>[^<&]+|[<&])"
+)
 
 
 class Html(TextDocument):
@@ -21,7 +26,7 @@ class Html(TextDocument):
         super().__init__(content, encoding)
         self.media_type = f"text/html; charset={encoding}"
         inline: list[_Part] = []
-        for part in _Parts(self.text).found:
+        for part in _parts(self.text):
             if part.kind != "block":
                 inline.append(part)
                 continue
@@ -41,73 +46,32 @@ class Html(TextDocument):
         return self.text[part.start : part.end]
 
 
-class _Part:
+class _Part(NamedTuple):
     """A part of a page from `start` to `end`.
 
-    kind: text, block (a block tag), point (an entity, a comment or an empty inline tag), or the
-    name of another inline tag. closes: whether it is a closing tag.
+    kind: text, block (a block tag), point (an entity, a protected text or an empty inline tag), or
+    the name of another inline tag. closes: whether it is a closing tag.
     """
 
-    def __init__(self, start: int, kind: str, *, closes: bool = False):
-        self.start, self.end, self.kind, self.closes = start, start, kind, closes
+    start: int
+    end: int
+    kind: str
+    closes: bool = False
 
 
-class _Parts(HTMLParser):
-    """Splits a page into parts; the last part is an empty block at the end of the page."""
-
-    def __init__(self, text: str):
-        super().__init__(convert_charrefs=False)
-        self.found: list[_Part] = []
-        text = _with_tags(text)
-        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
-        # HTMLParser takes quadratic time for unclosed tags and comments
-        whole = text[: text.rfind(">") + 1]
-        comment = whole.find("<!--", whole.rfind("-->") + 1)
-        self.feed(whole[:comment] if comment >= 0 else whole)
-        self.close()
-        if comment >= 0:
-            self.found.append(_Part(comment, "block"))
-        elif len(whole) < len(text):
-            self.found.append(_Part(len(whole), "text"))
-        self.found.append(_Part(len(text), "block"))
-        for one, after in zip(self.found, self.found[1:], strict=False):
-            one.end = after.start
-
-    def _add(self, kind: str, *, closes: bool = False) -> None:
-        line, column = self.getpos()
-        self.found.append(_Part(self._starts[line - 1] + column, kind, closes=closes))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._add(tag if tag in INLINE else "block")
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._add("point" if tag in INLINE else "block")
-
-    def handle_endtag(self, tag: str) -> None:
-        self._add(tag if tag in INLINE else "block", closes=True)
-
-    def handle_data(self, data: str) -> None:
-        self._add("text")
-
-    def _point(self, _text: str) -> None:
-        self._add("point")
-
-    def _block(self, _text: str) -> None:
-        self._add("block")
-
-    handle_entityref = handle_charref = handle_comment = _point  # type: ignore[assignment]
-    handle_decl = handle_pi = unknown_decl = _block  # type: ignore[assignment]
-
-
-def _with_tags(text: str) -> str:
-    """A page with an empty tag of the same length instead of each protected text."""
-    parts, place = [], 0
-    for one in protected(text, "html"):
-        if one.end - one.start > len("<hr/>"):
-            blank = " " * (one.end - one.start - len("<hr/>"))
-            parts += [text[place : one.start], "<hr" if one.block else "<br", blank, "/>"]
-            place = one.end
-    return "".join([*parts, text[place:]])
+def _parts(page: str) -> Iterator[_Part]:
+    """The parts of a page; the last one is a block, perhaps empty."""
+    place, comment = 0, page.find("<!--", page.rfind("-->") + 1)
+    size = comment if comment >= 0 else len(page)  # an open comment hides the rest
+    for one in [*protected(page[:size], "html"), Protected(size, len(page), block=True)]:
+        for match in _PART.finditer(page, place, one.start):
+            name = (match["name"] or match["bad"] or "").lower()
+            kind = name if name in INLINE else "block" if name else match.lastgroup or ""
+            if name in INLINE and not match["slash"] and is_empty(match[0]):
+                kind = "point"
+            yield _Part(*match.span(), kind, match[0].startswith("</"))
+        yield _Part(one.start, one.end, "block" if one.block else "point")
+        place = one.end
 
 
 def _unpaired(parts: list[_Part]) -> set[_Part]:
