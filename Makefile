@@ -9,6 +9,7 @@ SRC ?=
 PYTEST ?=
 MINUTES ?= 60
 BIN := $(VENV)/bin
+EXTRAS := test,recipes,docs
 INSTALLED := $(VENV)/.installed
 RUN_TESTS = $(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup $(PYTEST)
 # The demo uses the whole environment if there is one; otherwise it installs only what it needs.
@@ -32,20 +33,20 @@ endef
 # uv installs in a tenth of pip's processor time; pip also reads indexes that only pip knows.
 define INSTALL
 $(BIN)/python -m pip install --quiet uv && \
-	VIRTUAL_ENV='$(abspath $(VENV))' $(BIN)/uv pip install --quiet $(1) || \
-	$(BIN)/python -m pip install --quiet $(1)
+	VIRTUAL_ENV='$(abspath $(VENV))' $(BIN)/uv pip install --quiet -e '.[$(1)]' || \
+	$(BIN)/python -m pip install --quiet -e '.[$(1)]'
 endef
 
 $(INSTALLED): requirements.txt setup.py
 	$(CHECK_PYTHON)
 	$(PYTHON) -m venv --clear $(VENV)
-	$(call INSTALL,-e '.[test,recipes,docs]')
+	$(call INSTALL,$(EXTRAS))
 	@touch $@
 
 $(VENV)/.demo: requirements.txt setup.py
 	$(CHECK_PYTHON)
 	$(PYTHON) -m venv $(VENV)
-	$(call INSTALL,-e '.[quickstart]')
+	$(call INSTALL,quickstart)
 	@touch $@
 
 test: $(INSTALLED) ## run the tests of all modules, and lint: five minutes on two cores
