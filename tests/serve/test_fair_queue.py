@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cgru_cli.serve import fair_queue
 from cgru_cli.serve.fair_queue import FairQueue
 
 REQUESTS = st.lists(
@@ -55,3 +56,11 @@ def test_a_request_without_room_is_not_added_at_all():
     queue = filled([("a", "x", 3)], limit=4)
     assert not queue.put("a", "y", 9, [1, 2]) and len(queue) == 3
     assert queue.put("a", "y", 9, [1]) and len(queue) == 4
+
+
+def test_the_wait_of_the_others_begins_again_when_an_item_is_taken(monkeypatch):
+    queue = filled([("a", "x", 2), ("a", "y", 1), ("b", "x", 1)])
+    before = queue.waiting("b")
+    monkeypatch.setattr(fair_queue.time, "monotonic", lambda: -1.0)
+    queue.take("a")
+    assert queue.waiting("a") == (2, -1.0) and queue.waiting("b") == before

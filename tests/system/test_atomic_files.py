@@ -82,6 +82,34 @@ def test_mark_of_an_interrupted_change_stays_until_all_files_are_written(tmp_pat
     assert list(tmp_path.iterdir()) == [whole]
 
 
+def test_an_older_mark_stays_after_a_change_that_was_undone(tmp_path, monkeypatch):
+    from cgru_cli.system import atomic_files
+
+    whole, side, mark = tmp_path / "b", tmp_path / "a", tmp_path / "b.incomplete"
+    for path in (whole, side):
+        path.write_bytes(b"old")
+    replaced = atomic_files.os.replace
+
+    def replace(source, target):
+        if target == whole and source.read_bytes() == b"new":
+            raise OSError(5, "Input/output error")
+        replaced(source, target)
+
+    def fail():
+        with pytest.raises(CgruError, match="Input/output"), all_or_nothing(whole):
+            write(side, b"new")
+            write(whole, b"new")
+            monkeypatch.setattr(atomic_files.os, "replace", replace)
+        monkeypatch.undo()
+        assert (side.read_bytes(), whole.read_bytes()) == (b"old", b"old")
+
+    fail()
+    assert not mark.exists()
+    mark.touch()
+    fail()
+    assert mark.exists()
+
+
 def test_mark_stays_if_files_cannot_be_restored(tmp_path, monkeypatch):
     """A signal comes after a change, and the file system fails to undo it."""
     whole, side = tmp_path / "b", tmp_path / "a"
