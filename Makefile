@@ -49,7 +49,7 @@ $(VENV)/.demo: requirements.txt setup.py
 	$(call INSTALL,quickstart)
 	@touch $@
 
-test: $(INSTALLED) ## run the tests of all modules, and lint: five minutes on two cores
+test: $(INSTALLED) ## run the tests of all modules, and lint
 	@$(MAKE) --no-print-directory -j2 lint tests
 
 tests: $(INSTALLED)
