@@ -10,7 +10,6 @@ Each pattern searches from an opening mark only to the next one, so that time st
 
 import html
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -221,46 +220,37 @@ def protected(text: str, form: str) -> list[Protected]:
             words = match["inside"] if name == "code" else ""
             block = match[0].startswith(("<!D", "<!d", "<?xml"))
             found.append(Protected(match.start(), place, kind, words, block))
-    regions = _regions(text, tags)
-    starts = [one.start for one in regions]
-    for one in found:
-        place = bisect_right(starts, one.start) - 1
-        if place < 0 or one.start >= regions[place].end:
-            regions.append(one)
-    return sorted(regions)
+    kept: list[Protected] = []
+    for one in sorted([*_regions(text, tags), *found]):
+        if not kept or one.start >= kept[-1].end:
+            kept.append(one)
+    return kept
 
 
-def _regions(text: str, tags: list[re.Match[str]]) -> list[Protected]:
+def _regions(text: str, tags: list[re.Match[str]]) -> Iterator[Protected]:
     """The texts of protected elements, without elements inside that are to be translated."""
     around: list[_Tagged] = []
-    borders: list[tuple[int, bool, _Tagged]] = []  # place, whether a text begins, its element
+    borders: dict[_Tagged, list[int]] = {}  # of the texts of each protected element
     for one in sorted(_elements(text, tags)):
         while around and around[-1].end <= one.start:
             around.pop()
         if one.translates != (not around or around[-1].translates):
-            owner = around[-1] if one.translates else one
-            inside = (one.content, one.content_end) if one.translates else (one.start, one.end)
-            borders += [
-                (place, (i == 0) != one.translates, owner) for i, place in enumerate(inside)
-            ]
+            if one.translates:
+                borders[around[-1]] += [one.content, one.content_end]
+            else:
+                borders[one] = [one.start, one.end]
             around.append(one)
-    borders.sort(key=lambda border: border[:2])
-    found: list[Protected] = []
-    parts: dict[_Tagged, list[int]] = {}  # of each element, in `found`
-    for (start, _, owner), (end, _, _) in zip(borders[::2], borders[1::2], strict=True):
-        if start < end:
-            parts.setdefault(owner, []).append(len(found))
-            found.append(Protected(start, end, block=owner.block))
-    for owner, places in parts.items():
-        kinds = ["open", *["aside"] * (len(places) - 2), "close"]
+    for owner, places in borders.items():
+        places.sort()
+        spans = [(i, j) for i, j in zip(places[::2], places[1::2], strict=True) if i < j]
+        kinds = ["open", *["aside"] * (len(spans) - 2), "close"]
         words = ""
-        if len(places) == 1:
-            words = "" if owner.block else _words(text[slice(*found[places[0]][:2])])
+        if len(spans) == 1:
+            words = "" if owner.block else _words(text[slice(*spans[0])])
             kinds = ["noun" if words else "aside"]
             words = "" if owner.name in _NO_WORDS else words
-        for place, kind in zip(places, kinds, strict=True):
-            found[place] = found[place]._replace(kind=kind, words=words)
-    return found
+        for span, kind in zip(spans, kinds, strict=True):
+            yield Protected(*span, kind, words, owner.block)
 
 
 def _words(content: str) -> str:

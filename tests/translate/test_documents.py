@@ -93,7 +93,7 @@ def test_the_extra_of_documents_is_named(model, tmp_path, monkeypatch):
         (["none.md", "out.md"], 1, "not found"),
         (["in.txt", "out.docx"], 2, "in.txt, with the ending .txt; the known"),
         (["in.html", "out.xyz"], 2, "in.html, with the ending .html or .htm; the known endings"),
-        (["in.html", "out"], 2, "endings are .txt, .md, .markdown, .mdx, .html, .htm, .srt, .po, "),
+        (["in.html", "out"], 2, "are .txt, .md, .markdown, .mdx, .html, .htm, .srt, .po, .pot, "),
         (["in.html", "out.html.gz"], 2, "out.html.gz must have the format of "),
         (["in.html", ".html"], 2, "the known endings are"),
         (["in.html", "none/out.html"], 1, "none/out.html: cannot be written: No such file"),
