@@ -214,7 +214,6 @@ SYNTHETIC = {
 }
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", SYNTHETIC)
 def test_structures_without_a_reference_case(name, tmp_path):
     changes, holders = SYNTHETIC[name]

@@ -226,8 +226,8 @@ def test_lists_are_theanos_dl4mts_and_marians(shared, name):
     "name",
     choice(
         NEMATUS_TF,
-        "f-factors/model.npz",
-        long=["a-shallow/model.npz", "e-deep-tf/native/model-1500"],
+        "e-deep-tf/native/model-1500",
+        long=["a-shallow/model.npz", "f-factors/model.npz"],
     ),
 )
 def test_lists_are_nematus_tfs(shared, name):
