@@ -70,7 +70,6 @@ def test_other_options_may_change():
         keep=2,
         label_smoothing=0.1,
         dropout_hidden=0.3,
-        workspace=7,
     )
     check_same(before, now, "f")
 
