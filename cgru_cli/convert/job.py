@@ -6,8 +6,9 @@ import dataclasses
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,6 @@ from ..formats.structure_from_arrays import plain
 from ..formats.write_model import output_path, write
 from ..options.convert import ConvertOptions
 from ..parameters.structure import Structure
-from ..system import tensorflow_start
 from ..text.vocabulary import Vocabulary
 from .description import as_text, describe
 from .web import check_folder, write_site
@@ -35,7 +35,7 @@ def run(model: str, output: str | None, options: ConvertOptions) -> None:
     if options.info:
         if output is not None:
             raise UsageError("--info writes no model: omit OUT")
-        description = describe(read(model, "auto"), options.vocabularies)
+        description = describe(read(model, integers=True), options.vocabularies)
         text = as_text(description, options.arrays)
         if options.json:
             text = json.dumps(description, indent=2, ensure_ascii=False) + "\n"
@@ -134,11 +134,15 @@ def write_model(
 
 def _graph(model: Model, precision: str) -> Callable[[dict], bytes]:
     """A function from the model's description to the content of an ONNX file."""
-    tensorflow_start.import_tensorflow()
-    from ..network.onnx_export import exported
+    from ..network.graphs import file_of
+    from ..network.integer_products import in_8_bits
 
     def content(description: dict) -> bytes:
-        return exported(model.structure, model.arrays, description, precision)
+        arrays: Mapping[str, Any] = model.arrays
+        if precision == "int8":  # not rounded to 16 bits before it is rounded to 8
+            arrays = {name: array.astype(np.float32) for name, array in arrays.items()}
+            arrays = in_8_bits(model.structure, arrays)
+        return file_of(model.structure, arrays, description)
 
     return content
 

@@ -215,17 +215,14 @@ class LoadedModel:
         return ids[..., 0], mask
 
 
-def load_model(
-    path: str | os.PathLike[str], vocabularies: Sequence[str] = (), runtime: str = "auto"
-) -> LoadedModel:
+def load_model(path: str | os.PathLike[str], vocabularies: Sequence[str] = ()) -> LoadedModel:
     """Load a model of any program with its vocabularies.
 
     path: as for `cgru translate -m` (.npz, .h5, .onnx, a checkpoint's name). vocabularies: files,
-    source (one per factor) then target; by default those that the model names. runtime: the library
-    that will run the model, as in `cgru translate --runtime`. Raises CgruError, naming the
-    file, for an unreadable model or vocabulary.
+    source (one per factor) then target; by default those that the model names. Raises CgruError,
+    naming the file, for an unreadable model or vocabulary.
     """
-    model = read_model.read(path, runtime)
+    model = read_model.read(path, integers=True)
     *sources, target = model_vocabularies.find(model, vocabularies)
     if not model.structure.type.writes_text:
         check_labels(target)
@@ -245,7 +242,7 @@ ModelSource = str | os.PathLike[str] | LoadedModel
 
 
 def loaded_models(
-    models: ModelSource | Sequence[ModelSource], vocabularies: Sequence[str], runtime: str
+    models: ModelSource | Sequence[ModelSource], vocabularies: Sequence[str]
 ) -> list[LoadedModel]:
     """Load each path, and copy each loaded model, so that the results' arrays may be released."""
     kinds = str | os.PathLike | LoadedModel
@@ -259,7 +256,7 @@ def loaded_models(
     return [
         dataclasses.replace(one, model=dataclasses.replace(one.model))
         if isinstance(one, LoadedModel)
-        else load_model(one, vocabularies, runtime)
+        else load_model(one, vocabularies)
         for one in given
     ]
 

@@ -52,11 +52,11 @@ class ModelSettings:
 class Model:
     """A model in memory, from any kind of file.
 
-    arrays: float32 (float16 only for writing), C order, by DL4MT/Nematus name; inert: arrays
+    arrays: float32 (float16 only for writing; `Integers` in a file in 8 bits), C order, by
+    DL4MT/Nematus name; inert: arrays
     without an effect on the computation; program: dl4mt or the value of a `Dialect`, for the
     conventions; container: the kind of the original file; origin: Marian's own form, to write the
     same file again (dialect, yaml and its length in bytes, names of the transposed arrays);
-    runtime: the library that runs the model, "onnx" for a file whose arrays were not read;
     precision: the data type of matrix products, if the file determines it.
     """
 
@@ -68,7 +68,6 @@ class Model:
     inert: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
     settings: ModelSettings = field(default_factory=ModelSettings)
     origin: dict = field(default_factory=dict)
-    runtime: str = "tensorflow"
     precision: str = "float32"
 
     @property

@@ -15,20 +15,19 @@ from typing import Any
 import numpy as np
 
 from ..errors import CgruError, parsing, reading
+from ..parameters.integers import Integers
 from . import protobuf
 from .array_files import MOST_ARRAYS, StoredArray
 
 ATTRIBUTE = "cgru"  # the key of the description in the metadata
 BEGIN, STEP, NARROW_STEP, SCORING_STEP = range(4)  # the values of the graph's input `task`
 VERSION = 1  # of the graph's inputs, outputs and description
-# Processors without VNNI add two products of an unsigned byte and a weight in 16 bits, which hold
-# 2 * 255 * 64 = 32,640 and not twice 255 * 127.
-LARGEST_WEIGHT = 64
 # numbers of the fields to read, from onnx.proto
 _GRAPH, _METADATA, _INITIALIZER = 7, 14, 5
 _KEY, _VALUE = 1, 2
 _DIMENSIONS, _TYPE, _NAME, _RAW, _OUTSIDE = 1, 2, 8, 9, 13
-_TYPES: dict[int, np.dtype] = {1: np.dtype("<f4"), 10: np.dtype("<f2")}
+_TYPES: dict[int, np.dtype] = {1: np.dtype("<f4"), 10: np.dtype("<f2"), 3: np.dtype("i1")}
+INTEGERS, SCALE = "/integers", "/scale"  # the parts of a matrix in 8 bits
 
 
 @contextlib.contextmanager
@@ -57,7 +56,30 @@ def open_onnx(path: Path) -> Iterator[tuple[dict[str, StoredArray], str]]:
             raise CgruError(f"{path}: an ONNX model that cgru did not write")
         if len(stored) > MOST_ARRAYS:
             raise CgruError(f"{path}: {len(stored)} arrays; a model has at most {MOST_ARRAYS}")
-        yield stored, description
+        yield _joined(path, stored), description
+
+
+def _joined(path: Path, stored: dict[str, StoredArray]) -> dict[str, StoredArray]:
+    """The arrays, with the integers and the scale of a matrix as one, whose content is `Integers`.
+
+    The scale is (1,M), of each column, or (N,1), of each row.
+    """
+    result = {name: array for name, array in stored.items() if "/" not in name}
+    for name, integers in stored.items():
+        if not name.endswith(INTEGERS):
+            continue
+        name = name.removesuffix(INTEGERS)
+        scale = stored.get(f"{name}{SCALE}")
+        shape = integers.shape
+        if scale is None or scale.shape not in ((1, *shape[1:]), (*shape[:1], 1)):
+            raise CgruError(f"{path}: array {name}: the scale of its integers is damaged")
+
+        def read(integers: StoredArray = integers, scale: StoredArray = scale) -> Any:
+            axis = 1 if scale.shape[0] == 1 else 0
+            return Integers(integers.read(), scale.read().ravel(), axis)
+
+        result[name] = StoredArray(name, shape, integers.dtype, read)
+    return result
 
 
 def _array(path: Path, content: mmap.mmap, tensor: slice) -> StoredArray | None:
@@ -80,7 +102,8 @@ def _array(path: Path, content: mmap.mmap, tensor: slice) -> StoredArray | None:
             f"{path}: array {name} is in another file; store the model as one file, with onnx.load "
             "and onnx.save"
         )
-    if "/" in name or raw is None or dtype is None:
+    part = name.endswith((INTEGERS, SCALE))
+    if ("/" in name and not part) or raw is None or dtype is None:
         return None
     if len(shape) > 4 or int(np.prod(shape, dtype=object)) * dtype.itemsize != raw.stop - raw.start:
         stored = f"{raw.stop - raw.start} bytes are stored"

@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -11,24 +12,22 @@ from ..errors import CgruError, parsing, warn
 from ..parameters.names import INERT, is_training_array, parameters
 from ..parameters.parameter import MARIAN, Dialect, Parameter
 from ..parameters.structure import Bias, Structure
-from ..system.versions import instructions
 from .array_files import StoredArray
 from .dialects import DESCRIPTIONS, convention, program, recognise, refuse_uncomputable, smoothed
 from .model import Model, ModelSettings
 from .model_files import ModelFile, opened
-from .onnx_file import LARGEST_WEIGHT
 from .own_configuration import LARGEST_INERT
 from .sizes_from_arrays import NamedArray
 from .structure_from_arrays import candidates, compare, layout_of, structure_of, transition_biases
 
 
-def read(path: str | os.PathLike[str], runtime: str = "tensorflow") -> Model:
+def read(path: str | os.PathLike[str], *, integers: bool = False) -> Model:
     """Read a model of any program.
 
     path: an `.npz`, an `.h5`, an `.onnx`, or a TensorFlow checkpoint (`model-1500`, with or without
-    `.index`). runtime: the library that will run the model; auto and onnx skip the arrays of an
-    `.onnx`. Raises CgruError, in one line, for anything else, for a damaged model, and for a model
-    that cgru cannot run.
+    `.index`). integers: whether a file in 8 bits may be read, to be computed as it is. Raises
+    CgruError, in one line, for anything else, for a damaged model, and for a model that cgru cannot
+    run.
     """
     if not isinstance(path, str | os.PathLike):
         raise CgruError(f"a path of a model is expected, not {type(path).__name__}")
@@ -36,47 +35,28 @@ def read(path: str | os.PathLike[str], runtime: str = "tensorflow") -> Model:
     if not path.name:
         raise CgruError(f"{path}: names no model file")
     with parsing(path, "damaged, or no model that cgru knows"), opened(path) as file:
-        if file.container == "onnx" and runtime != "tensorflow":
-            return described(file)
-        model = interpret(file)
-    if runtime == "onnx":
-        model.runtime = runtime
-    return model
+        if file.own and file.own.precision != "float32":
+            _check_integers(file, integers)
+        return interpret(file)
 
 
-def described(file: ModelFile) -> Model:
-    """The model in an ONNX file, without its arrays, for ONNX Runtime."""
-    own, settings = file.own, file.settings
-    assert own  # noqa: S101 - for types: each file has a description
-    wide = own.precision == "int8" and own.largest_weight > LARGEST_WEIGHT
-    if wide and instructions().get("int8") == "none":
-        warn(
-            f"{file.path}: an int8 file of cgru 0.2 or earlier; on this processor, without VNNI, "
-            "its sums overflow and its scores are wrong; convert the original model again"
+def _check_integers(file: ModelFile, wanted: bool) -> None:
+    """Raise CgruError if a file in 8 bits cannot be used."""
+    if not wanted:
+        raise CgruError(
+            f"{file.path}: holds weights in int8, from which the model cannot be read back; "
+            "convert the original"
         )
-    settings.update(ModelSettings(**own.decoding))
-    return Model(
-        path=file.path,
-        structure=own.structure,
-        arrays={},
-        program=own.program,
-        container=file.container,
-        inert=own.inert,
-        settings=settings,
-        origin=dict(own.origin),
-        runtime="onnx",
-        precision=own.precision,
-    )
+    if not any(array.dtype == np.int8 for array in file.stored.values()):
+        raise CgruError(
+            f"{file.path}: an int8 file of cgru 0.2 or earlier, whose sums overflow on processors "
+            "without VNNI; convert the original model again"
+        )
 
 
 def interpret(file: ModelFile) -> Model:
     """The model in an opened file; reads the arrays after checking all names and shapes."""
     path, settings, own, origin = file.path, file.settings, file.own, file.origin
-    if own and own.precision != "float32":
-        raise CgruError(
-            f"{path}: holds weights in {own.precision}, from which the model cannot be read back; "
-            "convert the original"
-        )
     # the arrays, by the names that their program gave them
     stored = {name: array for name, array in file.stored.items() if not is_training_array(name)}
     refuse_uncomputable(path, stored, settings)
@@ -102,14 +82,18 @@ def interpret(file: ModelFile) -> Model:
     if dialect is Dialect.NMTPY and structure.tied_output:
         _add_missing_bias(arrays, structure)
     # the checks, and the numbers themselves
-    _check(path, arrays, structure, dialect)
-    expected = {"float32", own.store if own else "float32"}
+    precision = own.precision if own else "float32"
+    _check(path, arrays, structure, dialect, integers=precision == "int8")
+    expected = {"float32", precision, own.store if own else "float32"}
     if rounded := {array.dtype.name for array, _ in arrays.values()} - expected:
         warn(f"{path}: {', '.join(sorted(rounded))} arrays are rounded to float32")
     numbers = {}
     for row in parameters(structure):
         stored_array, found = arrays[row.name]
-        numbers[row.name] = convention(found, dialect, structure, _finite(path, stored_array))
+        if stored_array.dtype == np.int8:
+            numbers[row.name] = _finite_integers(path, stored_array)
+        else:
+            numbers[row.name] = convention(found, dialect, structure, _finite(path, stored_array))
     if not own:
         compare(path, structure, settings, dialect)
     # the model
@@ -122,6 +106,7 @@ def interpret(file: ModelFile) -> Model:
         inert=inert,
         settings=settings,
         origin=origin,
+        precision=precision,
     )
 
 
@@ -175,9 +160,17 @@ def _add_missing_bias(arrays: dict[str, NamedArray], structure: Structure) -> No
 
 
 def _check(
-    path: Path, arrays: Mapping[str, NamedArray], structure: Structure, dialect: Dialect
+    path: Path,
+    arrays: Mapping[str, NamedArray],
+    structure: Structure,
+    dialect: Dialect,
+    *,
+    integers: bool,
 ) -> None:
-    """Raise CgruError if an array is missing, superfluous, or of another shape or type."""
+    """Raise CgruError if an array is missing, superfluous, or of another shape or type.
+
+    integers: whether matrices may be in 8 bits.
+    """
     rows = parameters(structure)
     if missing := [p for p in rows if p.name not in arrays]:
         wanted = [f"{p.names.get(dialect, p.name)} {p.size(structure)}" for p in missing]
@@ -190,7 +183,8 @@ def _check(
         if array.shape != expected:
             shapes = array.as_stored(expected), array.as_stored(array.shape)
             raise CgruError(f"{path}: {array.name}: expected {shapes[0]}, found {shapes[1]}")
-        if not np.issubdtype(array.dtype, np.floating):
+        in_8_bits = integers and array.dtype == np.int8
+        if not (in_8_bits or np.issubdtype(array.dtype, np.floating)):
             raise CgruError(f"{path}: {array.name}: expected float32, found {array.dtype}")
 
 
@@ -204,6 +198,13 @@ def _finite(path: Path, stored: StoredArray) -> np.ndarray:
         place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise CgruError(f"{path}: {stored.name}: not finite at {place} ({array[place]})")
     return array
+
+
+def _finite_integers(path: Path, stored: StoredArray) -> Any:
+    """The `Integers` of a matrix. Raises CgruError if a scale is not finite."""
+    matrix: Any = stored.read()
+    _finite(path, StoredArray.of(f"{stored.name}/scale", matrix.scale))
+    return matrix
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -63,10 +63,10 @@ def write(
     Raises CgruError if the format cannot hold the model, naming each feature, and if a file exists
     without force; UsageError if the path does not fit the format.
     """
-    if model.runtime == "onnx" and not model.arrays:
+    if model.precision != "float32":
         raise CgruError(
-            f"{model.path}: was loaded for ONNX Runtime, without its arrays; "
-            "cgru_cli.formats.read_model reads them"
+            f"{model.path}: holds weights in {model.precision}, from which the model cannot be "
+            "read back; convert the original"
         )
     path = output_path(path, to)
     lost = cannot_hold(model.structure, to)

@@ -8,12 +8,12 @@ to the context of every hypothesis in every step.
 import math
 from typing import Any, NamedTuple
 
-import tensorflow as tf
-
 from ..parameters.structure import DecoderStart
+from . import ops
 from .encoder import Encoded
 from .layers import Layers
 from .normalization import Norm, normalize
+from .ops import Tensor
 from .products import Fixed, Product, Products
 
 # floats of the hidden layer that a search computes at once: 4 MiB
@@ -23,27 +23,27 @@ TILE = 2**20
 class Memory(NamedTuple):
     """The memory of a decoder that attends: `annotations`, or in a search `products`."""
 
-    annotations: tf.Tensor | tuple  # (B,S,C) compute dtype: h_i
-    products: tf.Tensor | tuple  # (B,S,N) compute dtype: h_i [W | C_o], plus h_i for deep_context
-    projected: tf.Tensor  # (B,S,A) float32: W_a h_i + b_a, normalised
-    start: tf.Tensor  # (B,D) float32: s_0
-    mask: tf.Tensor  # (B,S) float32: 1 at words and EOS
-    embeddings: tf.Tensor | tuple  # (B,S,Es) float32, for a lexical model
+    annotations: Tensor | tuple  # (B,S,C) compute dtype: h_i
+    products: Tensor | tuple  # (B,S,N) compute dtype: h_i [W | C_o], plus h_i for deep_context
+    projected: Tensor  # (B,S,A) float32: W_a h_i + b_a, normalised
+    start: Tensor  # (B,D) float32: s_0
+    mask: Tensor  # (B,S) float32: 1 at words and EOS
+    embeddings: Tensor | tuple  # (B,S,Es) float32, for a lexical model
 
 
 class Place(NamedTuple):
     """The sentence of each row in a search, and the row's index within it."""
 
-    sentence: tf.Tensor  # (R,) int32
-    slot: tf.Tensor  # (R,) int32
+    sentence: Tensor  # (R,) int32
+    slot: Tensor  # (R,) int32
 
 
 class Context(NamedTuple):
     """The context c_j and its products."""
 
-    cW: tf.Tensor  # (R,3D), or the width of the unit's products: c_j W
-    readout: tf.Tensor  # (R,R') c_j C_o
-    itself: tf.Tensor  # (R,C) c_j; (R,0) in a search unless higher levels read it
+    cW: Tensor  # (R,3D), or the width of the unit's products: c_j W
+    readout: Tensor  # (R,R') c_j C_o
+    itself: Tensor  # (R,C) c_j; (R,0) in a search unless higher levels read it
 
 
 class Attention(NamedTuple):
@@ -52,43 +52,43 @@ class Attention(NamedTuple):
     summed: Product  # (B,S,N): alpha_j -> c_j, or its products
     context_product: Products  # c_j [W | C_o]
     is_multiplied: bool  # whether `summed` returns products
-    projected: tf.Tensor  # (B,S,A): W_a h_i + b_a, normalised
-    v: tf.Tensor  # (A,1) if packed, else (A,)
+    projected: Tensor  # (B,S,A): W_a h_i + b_a, normalised
+    v: Tensor  # (A,1) if packed, else (A,)
     query_norm: Norm | None
     mask: Fixed  # (B,S) float32
     place: Fixed | None  # the `Place` of the rows, in a search
     packed: bool  # see `Network`
     tiled: bool  # whether a search computes energies in tiles
 
-    def attend(self, query: tf.Tensor) -> tuple[tf.Tensor, Context]:
+    def attend(self, query: Tensor) -> tuple[Tensor, Context]:
         """query: (R,A) U_a s -> alignment alpha_j (R,S), and the context."""
         query, mask = normalize(query, self.query_norm), self.mask.value
         if self.place is None:
             weights = attend(self.projected, query, self.v, mask, packed=self.packed)
-            (c,) = self.summed(tf.expand_dims(weights, 1))
-            return weights, self._context(tf.squeeze(c, 1))
+            (c,) = self.summed(ops.expand_dims(weights, 1))
+            return weights, self._context(ops.squeeze(c, 1))
         where = Place(*self.place.value)
         if self.tiled:
             energy = energies_in_tiles(
                 self.projected, query, self.v, where.sentence, mask, packed=self.packed
             )
         else:
-            projected = tf.gather(self.projected, where.sentence)
+            projected = ops.take(self.projected, where.sentence)
             energy = energies(projected, query, self.v, packed=self.packed)
-        weights = masked_softmax(energy, tf.gather(mask, where.sentence))
+        weights = masked_softmax(energy, ops.take(mask, where.sentence))
         # one product computes the sums for all hypotheses of a sentence
-        place, shape = tf.stack(where, axis=1), tf.shape(mask)
-        beam = tf.reduce_max(where.slot) + 1
-        (c,) = self.summed(tf.scatter_nd(place, weights, [shape[0], beam, shape[1]]))
-        return weights, self._context(tf.gather_nd(c, place))
+        place, shape = ops.stack(where, axis=1), ops.shape(mask)
+        beam = ops.max(where.slot) + 1
+        (c,) = self.summed(ops.scatter(place, weights, [shape[0], beam, shape[1]]))
+        return weights, self._context(ops.take_at(c, place))
 
-    def _context(self, c: tf.Tensor) -> Context:
+    def _context(self, c: Tensor) -> Context:
         """c: (R,N), the weighted sum."""
         if not self.is_multiplied:
             cW, readout = self.context_product(c)
             return Context(cW, readout, c)
         width = self.context_product.width
-        products, itself = tf.split(c, [width, c.shape[-1] - width], axis=-1)
+        products, itself = ops.split(c, [width, c.shape[-1] - width], axis=-1)
         cW, readout = self.context_product.apart(products)
         return Context(cW, readout, itself)
 
@@ -111,7 +111,7 @@ class AttentionLayer:
         self.annotation_layer = layers.annotation_layer(path, bounded=bounded)
         self.v = layers.energy_vector(path)
         self.query_norm = weights.norm(f"{path}/W_comb_att", f"{path}/gamma2")
-        self.start_layer = layers.affine("decoder/start", quantized=False)  # once per sentence
+        self.start_layer = layers.affine("decoder/start")
 
     def memory(self, encoded: Encoded, search: bool) -> Memory:
         """The part of the computation that is the same in every step."""
@@ -121,21 +121,21 @@ class AttentionLayer:
             summary = annotations[:, 0, -self.structure.state :]
         else:
             summary = mean_annotation(annotations, encoded.mask)
-        start = tf.tanh(self.start_layer(summary))
+        start = ops.tanh(self.start_layer(summary))
         projected = self.annotation_layer(annotations)
         if search:
             products = self.context_product.at_positions().joined(annotations)
             if self.structure.deep_context:
-                products = tf.concat([products, annotations], axis=-1)
-            annotations, products = (), tf.cast(products, self.dtype)
+                products = ops.concat([products, annotations], axis=-1)
+            annotations, products = (), ops.cast(products, self.dtype)
         else:
-            annotations = tf.cast(annotations, self.dtype)
+            annotations = ops.cast(annotations, self.dtype)
         embeddings = encoded.embeddings if self.structure.lexical else ()
         return Memory(annotations, products, projected, start, encoded.mask, embeddings)
 
     def over(self, memory: Memory, place: Place | None) -> Attention:
         """Attention to this batch."""
-        search = tf.is_tensor(memory.products)
+        search = ops.is_tensor(memory.products)
         return Attention(
             Product(memory.products if search else memory.annotations),
             self.context_product,
@@ -150,9 +150,7 @@ class AttentionLayer:
         )
 
 
-def attend(
-    projected: tf.Tensor, query: tf.Tensor, v: tf.Tensor, mask: tf.Tensor, *, packed: bool
-) -> tf.Tensor:
+def attend(projected: Tensor, query: Tensor, v: Tensor, mask: Tensor, *, packed: bool) -> Tensor:
     """Alignment alpha_ij = softmax_i e_ij (eq. 7), one row per sentence.
 
     projected: (B,S,A) W_a h_i + b_a; query: (B,A) U_a s'_j; v, packed: see `energies`;
@@ -163,30 +161,28 @@ def attend(
     return masked_softmax(energies(projected, query, v, packed=packed), mask)
 
 
-def energies(
-    projected: tf.Tensor, query: tf.Tensor, v: tf.Tensor, *, packed: bool = True
-) -> tf.Tensor:
+def energies(projected: Tensor, query: Tensor, v: Tensor, *, packed: bool = True) -> Tensor:
     """e_ij = v_a^T tanh(W_a h_i + U_a s'_j) (eq. 8): (R,S).
 
     projected: (R,S,A); query: (R,A); v: (A,1) if packed (see `Network`), else (A,) or (R,A).
     """
     # not x[:, None]: its gradient would be copied into a tensor of zeros
-    hidden = tf.tanh(projected + tf.expand_dims(query, 1))
+    hidden = ops.tanh(projected + ops.expand_dims(query, 1))
     if not packed:  # XLA then does not store the hidden layer, which is large
-        return tf.reduce_sum(hidden * tf.expand_dims(v, -2), axis=-1)
-    energy = tf.matmul(tf.reshape(hidden, [-1, hidden.shape[-1]]), v)
-    return tf.reshape(energy, tf.shape(hidden)[:2])
+        return ops.sum(hidden * ops.expand_dims(v, -2), axis=-1)
+    energy = ops.matmul(ops.reshape(hidden, [-1, hidden.shape[-1]]), v)
+    return ops.reshape(energy, ops.shape(hidden)[:2])
 
 
 def energies_in_tiles(
-    projected: tf.Tensor,
-    query: tf.Tensor,
-    v: tf.Tensor,
-    sentence: tf.Tensor,
-    mask: tf.Tensor,
+    projected: Tensor,
+    query: Tensor,
+    v: Tensor,
+    sentence: Tensor,
+    mask: Tensor,
     *,
     packed: bool = True,
-) -> tf.Tensor:
+) -> Tensor:
     """The energies (R,S) of a search for queries (R,A) of sentences (R,), a few rows at a time.
 
     mask: (B,S); projected: (B,S,A); v, packed: see `energies`. The hidden layer of a few rows (a
@@ -194,33 +190,30 @@ def energies_in_tiles(
     sentence; energies after that are -inf. All tiles have the same number of rows; the last one may
     repeat its last row.
     """
-    words, width = tf.shape(projected)[1], projected.shape[-1]
-    count, flat = tf.shape(query)[0], tf.reshape(projected, [-1, width])
-    height = tf.maximum(1, TILE // (words * width))  # count * words * width may not fit an int32
+    words, width = ops.shape(projected)[1], projected.shape[-1]
+    count, flat = ops.shape(query)[0], ops.reshape(projected, [-1, width])
+    height = ops.maximum(1, TILE // (words * width))  # count * words * width may not fit an int32
     number = (count + height - 1) // height
     height = (count + number - 1) // number
-    lengths = tf.gather(tf.cast(tf.reduce_sum(mask, axis=1), tf.int32), sentence)
+    lengths = ops.take(ops.cast(ops.sum(mask, axis=1), "int32"), sentence)
 
-    def tile(i: tf.Tensor, tiles: tf.TensorArray) -> tuple[tf.Tensor, tf.TensorArray]:
-        own = tf.minimum(i * height + tf.range(height), count - 1)
-        longest = tf.reduce_max(tf.gather(lengths, own))
-        places = tf.gather(sentence, own)[:, None] * words + tf.range(longest)
-        energy = energies(tf.gather(flat, places), tf.gather(query, own), v, packed=packed)
-        rest = [[0, 0], [0, words - longest]]
-        return i + 1, tiles.write(i, tf.pad(energy, rest, constant_values=-math.inf))
+    def tile(i: Tensor) -> Tensor:
+        own = ops.minimum(i * height + ops.arange(height), count - 1)
+        longest = ops.max(ops.take(lengths, own))
+        places = ops.take(sentence, own)[:, None] * words + ops.arange(longest)
+        energy = energies(ops.take(flat, places), ops.take(query, own), v, packed=packed)
+        return ops.pad(energy, [[0, 0], [0, words - longest]], value=-math.inf)
 
-    tiles = tf.TensorArray(v.dtype, number, infer_shape=False, element_shape=[None, None])
-    _, tiles = tf.while_loop(lambda i, _: i < number, tile, (0, tiles), parallel_iterations=1)
-    return tf.reshape(tiles.stack(), [-1, words])[:count]
+    return ops.reshape(ops.stack_of(tile, number), [-1, words])[:count]
 
 
-def masked_softmax(energy: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
+def masked_softmax(energy: Tensor, mask: Tensor) -> Tensor:
     """Softmax over the words of each row: (R,S), zero where the mask (R,S) is zero."""
-    weights = tf.exp(energy - tf.reduce_max(energy, axis=-1, keepdims=True)) * mask
-    return weights / tf.reduce_sum(weights, axis=-1, keepdims=True)
+    weights = ops.exp(energy - ops.max(energy, axis=-1, keepdims=True)) * mask
+    return weights / ops.sum(weights, axis=-1, keepdims=True)
 
 
-def mean_annotation(annotations: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
+def mean_annotation(annotations: Tensor, mask: Tensor) -> Tensor:
     """Mean over the words of a sentence, including EOS: (B,S,C), (B,S) -> (B,C)."""
-    total = tf.linalg.matvec(annotations, mask, transpose_a=True)
-    return total / tf.reduce_sum(mask, axis=1, keepdims=True)
+    total = ops.vecmat(mask, annotations)
+    return total / ops.sum(mask, axis=1, keepdims=True)

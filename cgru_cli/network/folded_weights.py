@@ -2,16 +2,20 @@
 
 from collections.abc import Mapping
 
-import tensorflow as tf
-
+from ..parameters.integers import Integers
 from ..parameters.names import parameters, target_table
 from ..parameters.parameter import Parameter
 from ..parameters.structure import Dropout, Normalization, Structure
+from . import ops
 from .normalization import NEMATUS_EPSILON, Norm
+from .ops import Tensor
 
 
 class FoldedWeights:
-    """Parameters by their path in the model, including weight norm and old dropout factors."""
+    """Parameters by their path in the model, including weight norm and old dropout factors.
+
+    They are arrays of the engine, or `Integers`, which have these factors already.
+    """
 
     def __init__(self, structure: Structure, arrays: Mapping):
         self.structure = structure
@@ -20,26 +24,32 @@ class FoldedWeights:
     def __contains__(self, path: str) -> bool:
         return path in self._arrays
 
-    def __getitem__(self, path: str) -> tf.Tensor:
+    def __getitem__(self, path: str) -> Tensor:
         parameter, value = self._arrays[path]
-        tensor = tf.convert_to_tensor(value, tf.float32)
+        if isinstance(value, Integers):  # folded already
+            return value
+        tensor = ops.convert(value, "float32")
         scale = f"{path}_wns"
         if scale in self._arrays:
-            square = tf.reduce_sum(tensor * tensor, axis=0, keepdims=True)
-            divisor = tf.convert_to_tensor(self._arrays[scale][1])
-            tensor /= tf.sqrt(square + NEMATUS_EPSILON) * divisor  # as in Nematus-Theano
+            square = ops.sum(tensor * tensor, axis=0, keepdims=True)
+            divisor = ops.convert(self._arrays[scale][1])
+            tensor /= ops.sqrt(square + NEMATUS_EPSILON) * divisor  # as in Nematus-Theano
         if drop := self.structure.old_dropout:
             tensor = tensor * self._kept(parameter, drop)
         return tensor
 
-    def output(self) -> tf.Tensor:
+    def output(self) -> Tensor:
         """W_o: (E,V), or (C,L) for labels; the transposed target embeddings if they are tied."""
         if not self.structure.tied_output:
             return self["decoder/output/W"]
         table = self._arrays[target_table(self.structure)][1]
-        tensor = tf.transpose(tf.convert_to_tensor(table, tf.float32))
         dropout = self.structure.old_dropout
-        return tensor if dropout is None else tensor * (1 - dropout.readout)
+        factor = 1.0 if dropout is None else 1 - dropout.readout
+        if isinstance(table, Integers):
+            integers = ops.transpose(ops.convert(table.integers))
+            return Integers(integers, ops.convert(table.scale) * factor, 1)
+        tensor = ops.transpose(ops.convert(table, "float32"))
+        return tensor if dropout is None else tensor * factor
 
     def _kept(self, parameter: Parameter, drop: Dropout) -> float:
         """The dropout factor of this matrix at inference.

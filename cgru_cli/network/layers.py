@@ -4,11 +4,8 @@ Matrices with the same input are joined into one product. Parameters are given b
 model, as in `names.py`.
 """
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
-
-import tensorflow as tf
 
 from ..parameters.cell_names import (
     ITSELF,
@@ -20,11 +17,14 @@ from ..parameters.cell_names import (
     state_gains,
 )
 from ..parameters.cells import BiasPlace, CellPlace
+from ..parameters.integers import Integers
 from ..parameters.structure import WITHOUT_STATE_PRODUCT, Normalization, Structure, Unit
+from . import ops
 from .folded_weights import FoldedWeights
+from .integer_products import IntegerProduct
 from .normalization import Norm, normalize
+from .ops import Tensor
 from .products import Product, Products
-from .quantization import QuantizedProduct, check_available
 from .units import GRU, LSTM, PHI, SRU, SSRU, GRUBefore, Plain, Recurrent, Sums, UnitState
 
 
@@ -34,13 +34,13 @@ class Transition(NamedTuple):
     product: Products
     unit: Recurrent
 
-    def step(self, state: UnitState, x: tf.Tensor | None) -> UnitState:
+    def step(self, state: UnitState, x: Tensor | None) -> UnitState:
         """The next state. x: from `Sums.from_input`; None in a transition cell, without input."""
         (hU,) = self.product(state[0])
         return self.unit.step(state, hU, self.unit.sums.from_input(None) if x is None else x)
 
 
-def transit(cells: list[Transition], state: UnitState, x: tf.Tensor | None) -> UnitState:
+def transit(cells: list[Transition], state: UnitState, x: Tensor | None) -> UnitState:
     """One step of a cell, which reads x, and then of its transition cells."""
     for cell in cells:
         state, x = cell.step(state, x), None
@@ -51,80 +51,90 @@ class Affine(NamedTuple):
     """x W + b with its normalisation: Nematus LN(x W + b), Marian LN(x W) + b."""
 
     product: Products
-    bias: tf.Tensor
+    bias: Tensor
     norm: Norm | None
 
-    def __call__(self, x: tf.Tensor, sentence: tf.Tensor | None = None) -> tf.Tensor:
+    def __call__(self, x: Tensor, sentence: Tensor | None = None) -> Tensor:
         """x: (R,N) -> (R,M); sentence: (R,), the sentence of each row, see `Products.for_rows`."""
         (xW,) = self.product.for_rows(sentence)(x)
         return self.add(xW)
 
-    def add(self, xW: tf.Tensor) -> tf.Tensor:
+    def add(self, xW: Tensor) -> Tensor:
         """Add bias and normalisation to x W, even if another product has computed x W."""
         if self.norm is not None and self.norm.kind is Normalization.MARIAN:
             return normalize(xW, self.norm) + self.bias
         return normalize(xW + self.bias, self.norm)
 
 
+class Table(NamedTuple):
+    """Embeddings (V,E), or `Integers` with a scale for each row."""
+
+    rows: Tensor | Integers
+
+    def take(self, words: Tensor) -> Tensor:
+        """Words (..) int32 -> (..,E) float32."""
+        if isinstance(self.rows, Integers):
+            integers = ops.take(ops.convert(self.rows.integers), words)
+            scale = ops.take(ops.convert(self.rows.scale), words)
+            return ops.cast(integers, "float32") * ops.expand_dims(scale, -1)
+        return ops.take(self.rows, words)
+
+
 class Layers:
     """The arrays of one model, by path.
 
-    dtype: the type of the products; int8 (see `quantization`) applies only to products with the
-    model's matrices. masks: dropout in training, see `dropout.py`. packed, tiled: see
-    `Network`.
+    dtype: the type of the products of float32 matrices; matrices may also be `Integers`. masks:
+    dropout in training, see `dropout.py`. packed, tiled: see `Network`.
     """
 
     def __init__(
         self,
         structure: Structure,
         arrays: Mapping,
-        dtype: tf.DType,
-        masks: Mapping[str, tf.Tensor],
+        dtype: str,
+        masks: Mapping[str, Tensor],
         packed: bool = False,
-        tiled: bool | None = None,
+        tiled: bool = False,
     ):
         self.structure, self.masks, self.packed = structure, masks, packed
-        self.quantized = dtype == tf.int8
-        if self.quantized:
-            check_available()
-        self.dtype = tf.float32 if self.quantized else dtype
+        self.dtype = dtype
         # whether all states lie in [-1,1], like initial states and outputs of tanh and sigma
         units = {structure.encoder_unit, structure.decoder_unit}
         self.bounded_states = units.isdisjoint((Unit.RELU, *WITHOUT_STATE_PRODUCT))
-        # no tiles for compiled code, which fuses operations, or GPUs, which need large operations
-        if tiled is None:
-            tiled = packed and not tf.config.get_visible_devices("GPU")
         self.tiled = tiled
         self.weights = FoldedWeights(structure, arrays)
 
-    def product(
-        self, *groups: tuple[str, ...], bounded: bool = False, quantized: bool = True
-    ) -> Products:
+    def product(self, *groups: tuple[str, ...], bounded: bool = False) -> Products:
         """The product with all matrices at the groups' paths.
 
-        bounded: whether the input lies in [-1,1]. quantized: whether the product may use 8 bits.
+        bounded: whether the input lies in [-1,1].
         """
         matrices = [
             [None if path == ITSELF else self.weights[path] for path in group] for group in groups
         ]
         masks = [self.masks.get(path) for group in groups for path in group]
-        return Products.of(matrices, self._multiplication(bounded, quantized), masks)
+        return Products.of(matrices, self._multiplication(bounded), masks)
 
     def output(self, *, bounded: bool = False) -> Products:
         """The product with W_o, or with the target embeddings if they are tied."""
         masks = [self.masks.get("decoder/output/W")]
         return Products.of([[self.weights.output()]], self._multiplication(bounded), masks)
 
-    def _multiplication(
-        self, bounded: bool, quantized: bool = True
-    ) -> Callable[[tf.Tensor], Product]:
-        if self.quantized and quantized:
-            return functools.partial(QuantizedProduct.of, bounded=bounded)
-        return lambda matrix: Product(tf.cast(matrix, self.dtype))
+    def _multiplication(self, bounded: bool) -> Callable[[Sequence[Tensor]], Product]:
+        def product(matrices: Sequence[Tensor]) -> Product:
+            if isinstance(matrices[0], Integers):
+                return IntegerProduct.of(matrices, bounded=bounded)
+            return Product(ops.cast(ops.concat(matrices, axis=1), self.dtype))
 
-    def affine(self, path: str, *, bounded: bool = False, quantized: bool = True) -> Affine:
+        return product
+
+    def table(self, path: str) -> Table:
+        """Embeddings, by the word's id."""
+        return Table(self.weights[path])
+
+    def affine(self, path: str, *, bounded: bool = False) -> Affine:
         """The feed-forward layer at this path; see `product`."""
-        product = self.product((f"{path}/W",), bounded=bounded, quantized=quantized)
+        product = self.product((f"{path}/W",), bounded=bounded)
         norm = self.weights.norm(f"{path}/W", f"{path}/gamma")
         return Affine(product, self.weights[f"{path}/b"], norm)
 
@@ -134,10 +144,10 @@ class Layers:
         norm = self.weights.norm(f"{path}/Wc_att", f"{path}/gamma1")
         return Affine(product, self.weights[f"{path}/b_att"], norm)
 
-    def energy_vector(self, path: str) -> tf.Tensor:
+    def energy_vector(self, path: str) -> Tensor:
         """v of the attention at this path, for `attention.energies`."""
         v = self.weights[f"{path}/U_att"]
-        return v if self.packed else tf.squeeze(v, 1)
+        return v if self.packed else ops.squeeze(v, 1)
 
     def reader(self, cells: Sequence[CellPlace]) -> tuple[Products, list[Transition]]:
         """The product of a cell's input, and the cell followed by its transition cells."""
@@ -154,11 +164,11 @@ class Layers:
         inputs = self._norms(cell, input_gains(cell))
         states = self._norms(cell, state_gains(cell))
         biases = [self.weights[path] for path in bias_arrays(cell) if path in self.weights]
-        bias = tf.concat(biases, axis=0) if biases else None
+        bias = ops.concat(biases, axis=0) if biases else None
         if cell.unit in WITHOUT_STATE_PRODUCT:  # x W and x have no bias
-            zeros = tf.zeros(self.structure.state)
+            zeros = ops.zeros([self.structure.state])
             around = [zeros] if cell.unit is Unit.SRU else []
-            sums = Sums(BiasPlace.INPUT, tf.concat([zeros, *biases, *around], axis=0), inputs)
+            sums = Sums(BiasPlace.INPUT, ops.concat([zeros, *biases, *around], axis=0), inputs)
             return SRU(sums) if cell.unit is Unit.SRU else SSRU(sums)
         if cell.unit is Unit.GRU_BEFORE:
             place = cell.bias if cell.bias is BiasPlace.STATE else BiasPlace.NONE

@@ -9,13 +9,11 @@ its own file in `ladder/`: the decoders `lm`, `conditioned`, `encdec`, `seq2seq`
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol, Self
 
-import tensorflow as tf
-
-from ..formats.model import Model
 from ..parameters.cell_names import input_arrays
 from ..parameters.cells import base_cells
 from ..parameters.names import target_table
 from ..parameters.structure import Condition, Structure, Type
+from . import ops
 from .attention import Place
 from .encoder import Encoded, SourceEncoder, at_their_places, distinct
 from .ladder.cgru import ConditionalGRU
@@ -30,8 +28,8 @@ from .ladder.rnnsearch import RNNSearch
 from .ladder.seq2seq import SequenceToSequence
 from .ladder.tagger import Tagger
 from .layers import Layers
+from .ops import ScanCell, Tensor
 from .readout import OutputColumns, Readout
-from .scan import ScanCell
 
 
 class Decoder(Protocol):
@@ -68,8 +66,8 @@ class SearchState(NamedTuple):
     """The decoder's state in a search; each of R rows is a hypothesis of one sentence."""
 
     cells: States  # by level: (R,D) float32 each, s_j first
-    sentence: tf.Tensor  # (R,) int32: row of the memory
-    slot: tf.Tensor  # (R,) int32: number of the hypothesis within its sentence
+    sentence: Tensor  # (R,) int32: row of the memory
+    slot: Tensor  # (R,) int32: number of the hypothesis within its sentence
 
 
 class Network:
@@ -80,7 +78,7 @@ class Network:
     masks: dropout in training, by the names of `dropout.py`, (B,N) for a batch of B sentences.
     packed: skip padding and repeated words at run time; code compiled by XLA has fixed shapes and
     computes all positions. tiled: whether a search computes its attention in tiles that fit into
-    the processor's cache; by default if packed, and not on a GPU.
+    the processor's cache.
     """
 
     def __init__(
@@ -88,14 +86,13 @@ class Network:
         structure: Structure,
         arrays: Mapping,
         dtype: str = "float32",
-        masks: Mapping[str, tf.Tensor] | None = None,
+        masks: Mapping[str, Tensor] | None = None,
         *,
         packed: bool = False,
-        tiled: bool | None = None,
+        tiled: bool = False,
     ):
         self.structure, self.masks, self.packed = structure, masks or {}, packed
-        layers = Layers(structure, arrays, tf.as_dtype(dtype), self.masks, packed, tiled)
-        self.quantized = layers.quantized
+        layers = Layers(structure, arrays, dtype, self.masks, packed, tiled)
         self.once = packed and not self.masks  # each sentence has its own masks
         self.encoder = SourceEncoder(layers, self.once)
         conditioned = structure.condition is not Condition.NONE
@@ -110,7 +107,7 @@ class Network:
         self.read_out = Readout(layers)
         if not structure.feedback:
             return
-        self.target_embedding = layers.weights[target_table(structure)]
+        self.target_embedding = layers.table(target_table(structure))
         first = base_cells(structure)[0]
         self.embedding_product = layers.product(input_arrays(first), ("decoder/readout/prev/W",))
         self.first_sums = layers.unit(first).sums
@@ -121,8 +118,8 @@ class Network:
 
     def encode(
         self,
-        source: tf.Tensor,
-        mask: tf.Tensor,
+        source: Tensor,
+        mask: Tensor,
         *,
         differentiable: bool = False,
         search: bool = False,
@@ -134,23 +131,23 @@ class Network:
         search: see `Decoder.memory`; a search computes more here and less in each step, with the
         same results.
         """
-        if source.shape.rank == 2:
+        if len(source.shape) == 2:
             source = source[..., None]
         return self.decoder.memory(self.encoder(source, mask, differentiable), search)
 
     def start(self, memory: Any) -> SearchState:
         """The decoder's state before its first word, one row per sentence."""
         cells = self.decoder.start(memory)
-        rows = tf.range(tf.shape(cells[0][0])[0])
-        return SearchState(cells, rows, tf.zeros_like(rows))
+        rows = ops.arange(ops.shape(cells[0][0])[0])
+        return SearchState(cells, rows, ops.zeros_like(rows))
 
     def step(
         self,
         state: SearchState,
-        previous: tf.Tensor,
+        previous: Tensor,
         memory: Any,
         columns: OutputColumns | None = None,
-    ) -> tuple[tf.Tensor, SearchState, tf.Tensor | tuple]:
+    ) -> tuple[Tensor, SearchState, Tensor | tuple]:
         """Predict one target word: logits (R,V), the new state, the alignment (R,S) or ().
 
         previous: (R,) int32, the previous word; -1 at the start, where its embedding is zeros.
@@ -161,14 +158,14 @@ class Network:
         recurrence, cells = cell.step(state.cells, x, ())
         words = ()
         if self.structure.lexical:
-            rows = tf.gather(memory.embeddings, state.sentence)
-            words = tf.linalg.matvec(rows, recurrence.alignment, transpose_a=True)
+            rows = ops.take(memory.embeddings, state.sentence)
+            words = ops.vecmat(recurrence.alignment, rows)
         logits = self.read_out(recurrence, previous_readout, words, columns=columns)
         return logits, state._replace(cells=cells), recurrence.alignment
 
     def embed(
-        self, previous: tf.Tensor, kept: tf.Tensor | None = None
-    ) -> tuple[tf.Tensor | tuple, tf.Tensor | tuple]:
+        self, previous: Tensor, kept: Tensor | None = None
+    ) -> tuple[Tensor | tuple, Tensor | tuple]:
         """The products of E[y_{j-1}]: for the first cell, and for the readout.
 
         kept: the mask of whole-word dropout, in the shape of `previous`. With a CRF, returns the
@@ -180,20 +177,10 @@ class Network:
         if not self.structure.embeds_target:
             return (), ()
         words, places = distinct(previous) if self.once else (previous, None)
-        known = tf.cast(words >= 0, tf.float32)
+        known = ops.cast(words >= 0, "float32")
         if kept is not None:
             known *= kept
-        embedding = tf.gather(self.target_embedding, tf.maximum(words, 0)) * known[..., None]
+        embedding = self.target_embedding.take(ops.maximum(words, 0)) * known[..., None]
         xW, readout = self.embedding_product(embedding)
         x = self.first_sums.from_input(xW)
         return at_their_places(x, places), at_their_places(readout, places)
-
-
-def take_over(model: Model, dtype: str = "float32") -> Network:
-    """Convert a model to a network for search and scoring.
-
-    The arrays move from the model to the network, in the form used for computation.
-    """
-    network = Network(model.structure, model.arrays, dtype, packed=True)
-    model.arrays = {}
-    return network

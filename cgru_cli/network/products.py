@@ -4,15 +4,14 @@ import itertools
 from collections.abc import Callable
 from typing import NamedTuple, Self, cast
 
-import tensorflow as tf
-
-from .inference import with_gradient
+from . import ops
+from .ops import Tensor
 
 
 class Fixed:
     """Tensors without a gradient, such as masks or indices."""
 
-    def __init__(self, value: tf.Tensor | tuple[tf.Tensor, ...]):
+    def __init__(self, value: Tensor | tuple[Tensor, ...]):
         self.value = value
 
 
@@ -22,39 +21,39 @@ class Product:
     matrix: (N,M) for all rows, or (B,N,M), one matrix per sentence.
     """
 
-    def __init__(self, matrix: tf.Tensor):
+    def __init__(self, matrix: Tensor):
         self.matrix = matrix
 
     @property
-    def dtype(self) -> tf.DType:
+    def dtype(self) -> str:
         """The inputs' dtype."""
         return self.matrix.dtype
 
     @property
-    def shape(self) -> tf.TensorShape:
+    def shape(self) -> tuple[int, ...]:
         """The matrix's shape."""
         return self.matrix.shape
 
-    def __call__(self, x: tf.Tensor) -> list[tf.Tensor]:
+    def __call__(self, x: Tensor) -> list[Tensor]:
         """x: (...,N) -> one (...,M)."""
-        return [self.multiply(tf.cast(x, self.dtype))]
+        return [self.multiply(ops.cast(x, self.dtype))]
 
-    def multiply(self, x: tf.Tensor) -> tf.Tensor:
+    def multiply(self, x: Tensor) -> Tensor:
         """x: (...,N) in the matrix's type -> (...,M) float32."""
-        if self.shape.rank == 3 or x.shape.rank == 2:
+        if len(self.shape) == 3 or len(x.shape) == 2:
             return self.multiply_rows(x)
-        y = self.multiply_rows(tf.reshape(x, [-1, x.shape[-1]]))
-        return tf.reshape(y, tf.concat([tf.shape(x)[:-1], [self.shape[-1]]], axis=0))
+        y = self.multiply_rows(ops.reshape(x, [-1, x.shape[-1]]))
+        return ops.reshape(y, (*ops.shape(x)[:-1], self.shape[-1]))
 
-    def multiply_rows(self, x: tf.Tensor) -> tf.Tensor:
+    def multiply_rows(self, x: Tensor) -> Tensor:
         """x: (R,N), or (B,R,N) with a matrix per sentence -> (R,M) or (B,R,M) float32."""
-        return tf.cast(tf.matmul(x, self.matrix), tf.float32)
+        return ops.cast(ops.matmul(x, self.matrix), "float32")
 
-    def columns(self, places: tf.Tensor) -> list[tf.Tensor]:
+    def columns(self, places: Tensor) -> list[Tensor]:
         """The tensors for `with_columns`: columns of the matrix at indices (M',)."""
-        return [tf.gather(self.matrix, places, axis=1)]
+        return [ops.take(self.matrix, places, axis=1)]
 
-    def with_columns(self, columns: list[tf.Tensor]) -> "Product":
+    def with_columns(self, columns: list[Tensor]) -> "Product":
         """The product with the columns that `columns` returned."""
         (matrix,) = columns
         return Product(matrix)
@@ -63,9 +62,9 @@ class Product:
 class Itself(NamedTuple):
     """The input itself, instead of a product."""
 
-    def __call__(self, x: tf.Tensor) -> list[tf.Tensor]:
+    def __call__(self, x: Tensor) -> list[Tensor]:
         """x: (...,N), in float32."""
-        return [tf.cast(x, tf.float32)]
+        return [ops.cast(x, "float32")]
 
 
 class Products(NamedTuple):
@@ -82,12 +81,12 @@ class Products(NamedTuple):
     @classmethod
     def of(
         cls,
-        groups: list[list[tf.Tensor | None]],
-        product: Callable[[tf.Tensor], Product] = Product,
-        masks: list[tf.Tensor | None] | None = None,
+        groups: list[list[Tensor | None]],
+        product: Callable[[list[Tensor]], Product],
+        masks: list[Tensor | None] | None = None,
     ) -> Self:
-        """product: constructs the product with a matrix (N,M). A None among the matrices stands for
-        the input itself. masks: one per matrix, or None.
+        """product: constructs the product with matrices (N,..) side by side. A None among the
+        matrices stands for the input itself. masks: one per matrix, or None.
         """
         matrices = [matrix for group in groups for matrix in group]
         rows = {int(matrix.shape[0]) for matrix in matrices if matrix is not None}
@@ -95,11 +94,11 @@ class Products(NamedTuple):
             [int(matrix.shape[-1]) if matrix is not None else max(rows) for matrix in group]
             for group in groups
         ]
+        runs = [[matrix] for matrix in matrices]
         if masks is None or all(mask is None for mask in masks):
             runs = [list(run) for _, run in itertools.groupby(matrices, lambda m: m is None)]
-            matrices = [run[0] if len(run) == 1 else tf.concat(run, axis=1) for run in runs]
-            masks = [None] * len(matrices)
-        parts = [Itself() if matrix is None else product(matrix) for matrix in matrices]
+            masks = [None] * len(runs)
+        parts = [Itself() if run[0] is None else product(run) for run in runs]
         return cls(parts, [mask if mask is None else Fixed(mask) for mask in masks], widths)
 
     @property
@@ -113,56 +112,33 @@ class Products(NamedTuple):
         (part,) = self.parts
         return cast(Product, part)
 
-    def __call__(self, x: tf.Tensor) -> list[tf.Tensor]:
+    def __call__(self, x: Tensor) -> list[Tensor]:
         """x: (...,N) -> float32 (...,width) for each group."""
         return self.apart(self.joined(x))
 
-    def joined(self, x: tf.Tensor) -> tf.Tensor:
+    def joined(self, x: Tensor) -> Tensor:
         """x: (...,N) -> float32 (...,all widths), the groups concatenated."""
         if not self.parts:
             return x[..., :0]
         products = []
         for part, mask in zip(self.parts, self.masks, strict=True):
             products += part(x if mask is None else x * mask.value)
-        return products[0] if len(products) == 1 else tf.concat(products, axis=-1)
+        return products[0] if len(products) == 1 else ops.concat(products, axis=-1)
 
-    def apart(self, y: tf.Tensor) -> list[tf.Tensor]:
+    def apart(self, y: Tensor) -> list[Tensor]:
         """(...,all widths) -> (...,width) for each group."""
         if len(self.widths) == 1:
             return [y]
-        return tf.split(y, [*map(sum, self.widths)], axis=-1)
+        return ops.split(y, [*map(sum, self.widths)], axis=-1)
 
     def at_positions(self) -> Self:
         """The product for inputs (B,S,N), where a sentence has one mask for all its positions."""
-        masks = [mask and Fixed(tf.expand_dims(mask.value, 1)) for mask in self.masks]
+        masks = [mask and Fixed(ops.expand_dims(mask.value, 1)) for mask in self.masks]
         return self._replace(masks=masks)
 
-    def for_rows(self, sentence: tf.Tensor | None) -> Self:
+    def for_rows(self, sentence: Tensor | None) -> Self:
         """The product for rows of these sentences (N,); None if each row is a sentence."""
         if sentence is None:
             return self
-        masks = [mask and Fixed(tf.gather(mask.value, sentence)) for mask in self.masks]
+        masks = [mask and Fixed(ops.take(mask.value, sentence)) for mask in self.masks]
         return self._replace(masks=masks)
-
-
-def at_once(function: Callable[..., tf.Tensor], *given: tf.Tensor) -> tf.Tensor:
-    """The function's result, with all its gradients computed together.
-
-    Otherwise TensorFlow computes the gradient of a bias last, because no other operation needs it,
-    and until then keeps the gradient of the logits, the largest tensor of an update.
-    """
-
-    @with_gradient
-    def run(*given: tf.Tensor) -> tuple:
-        with tf.GradientTape(watch_accessed_variables=False) as tape:
-            tape.watch(given)
-            result = function(*given)
-
-        def gradient(d_result: tf.Tensor) -> list[tf.Tensor]:
-            gradients = tape.gradient(result, given, output_gradients=d_result)
-            with tf.control_dependencies(gradients):
-                return [tf.identity(part) for part in gradients]
-
-        return result, gradient
-
-    return run(*map(tf.convert_to_tensor, given))

@@ -4,13 +4,13 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import tensorflow as tf
-
 from ..parameters.structure import Activation
+from . import ops
+from .integer_products import IntegerProduct
 from .ladder.levels import Recurrence
 from .layers import Affine, Layers
-from .products import Product, at_once
-from .quantization import QuantizedProduct
+from .ops import Tensor
+from .products import Product
 
 
 class OutputColumns(NamedTuple):
@@ -20,26 +20,26 @@ class OutputColumns(NamedTuple):
     have probability 0.
     """
 
-    matrix: list[tf.Tensor]  # from `Product.columns`: W_o (E,N)
-    bias: tf.Tensor  # (N,)
+    matrix: list[Tensor]  # from `Product.columns`: W_o (E,N)
+    bias: Tensor  # (N,)
     lexical: tuple[Any, ...]  # matrix and bias of a lexical model, else ()
-    members: tf.Tensor  # (G,N) bool: the words of each set; all words if G is 1
-    sets: tf.Tensor | tuple[()] = ()  # (R,) int32: the set of each row
-    chosen: tf.Tensor | tuple[()] = ()  # scalar bool: whether to compute only these; (): always
+    members: Tensor  # (G,N) bool: the words of each set; all words if G is 1
+    sets: Tensor | tuple[()] = ()  # (R,) int32: the set of each row
+    chosen: Tensor | tuple[()] = ()  # scalar bool: whether to compute only these; (): always
 
-    def only(self, logits: tf.Tensor) -> tf.Tensor:
+    def only(self, logits: Tensor) -> Tensor:
         """Logits (R,N), -inf for words outside a row's set."""
         # for each set, not each row: in ONNX Runtime, `where` is slower than the product
-        outside = tf.where(self.members, tf.zeros([], logits.dtype), -math.inf)
-        return tf.cond(
-            tf.shape(self.members)[0] > 1,
-            lambda: logits + tf.gather(outside, self.sets),
+        outside = ops.where(self.members, 0.0, -math.inf)
+        return ops.cond(
+            ops.shape(self.members)[0] > 1,
+            lambda: logits + ops.take(outside, self.sets),
             lambda: logits,
         )
 
-    def otherwise(self, only: Callable[[], tf.Tensor], every: Callable[[], tf.Tensor]) -> tf.Tensor:
+    def otherwise(self, only: Callable[[], Tensor], every: Callable[[], Tensor]) -> Tensor:
         """The result of `only` if only these words are computed, otherwise of `every`."""
-        return tf.cond(self.chosen, only, every) if tf.is_tensor(self.chosen) else only()
+        return ops.cond(self.chosen, only, every) if ops.is_tensor(self.chosen) else only()
 
 
 class Readout:
@@ -64,7 +64,7 @@ class Readout:
         self.mixture = None
         if s.mixture > 1:
             self.mixture = (
-                layers.product(("decoder/mixture/pi/W",), quantized=False),  # few columns
+                layers.product(("decoder/mixture/pi/W",)),
                 weights["decoder/mixture/pi/b"],
                 [
                     layers.affine(f"decoder/mixture/hidden{k}", bounded=bounded)
@@ -82,11 +82,11 @@ class Readout:
     def __call__(
         self,
         recurrence: Recurrence,
-        previous: tf.Tensor | tuple,
-        words: tf.Tensor | tuple = (),
-        sentence: tf.Tensor | None = None,
+        previous: Tensor | tuple,
+        words: Tensor | tuple = (),
+        sentence: Tensor | None = None,
         columns: OutputColumns | None = None,
-    ) -> tf.Tensor:
+    ) -> Tensor:
         """Logits (R,V) float32; with columns, only the logits of these words, (R,N).
 
         previous: (R,R') E[y_{j-1}] V_o, () without feedback. words: (R,Es) sum_i alpha_ij
@@ -94,23 +94,23 @@ class Readout:
         if a row is a sentence.
         """
         (sU,) = self.top_product.for_rows(sentence)(recurrence.top)
-        products = [sU, *(x for x in (previous, recurrence.context) if tf.is_tensor(x))]
-        t = tf.add_n([part.add(x) for part, x in zip(self.parts, products, strict=True)])
+        products = [sU, *(x for x in (previous, recurrence.context) if ops.is_tensor(x))]
+        t = ops.add_n([part.add(x) for part, x in zip(self.parts, products, strict=True)])
         t = activate(t, self.activation, self.prelu_slope)
         if self.mixture:
             pi_product, pi_bias, hidden = self.mixture
             (pi,) = pi_product.for_rows(sentence)(t)
             logits = [
-                self._logits(tf.tanh(layer(t, sentence)), sentence, columns) for layer in hidden
+                self._logits(ops.tanh(layer(t, sentence)), sentence, columns) for layer in hidden
             ]
             return mix(pi + pi_bias, logits)
         logits = self._logits(t, sentence, columns)
         if self.lexical:
             hidden_layer, output, bias = self.lexical
-            l = tf.tanh(words)
-            l = tf.tanh(hidden_layer(l, sentence)) + l
+            l = ops.tanh(words)
+            l = ops.tanh(hidden_layer(l, sentence)) + l
 
-            def every() -> tf.Tensor:
+            def every() -> Tensor:
                 return output.for_rows(sentence)(l)[0] + bias
 
             if columns is None:
@@ -121,59 +121,58 @@ class Readout:
                 logits += columns.otherwise(lambda: some(l)[0] + its_bias, every)
         return logits
 
-    def columns(self, words: tf.Tensor) -> OutputColumns:
+    def columns(self, words: Tensor) -> OutputColumns:
         """The output layer of these words, (N,) ids, as one set."""
         lexical: tuple = ()
         if self.lexical:
             _, output, bias = self.lexical
-            lexical = output.single.columns(words), tf.gather(bias, words)
+            lexical = output.single.columns(words), ops.take(bias, words)
         return OutputColumns(
             self.output.single.columns(words),
-            tf.gather(self.output_bias, words),
+            ops.take(self.output_bias, words),
             lexical,
-            tf.ones([1, tf.size(words)], tf.bool),
+            ops.ones([1, ops.shape(words)[0]], "bool"),
         )
 
-    def _logits(
-        self, t: tf.Tensor, sentence: tf.Tensor | None, columns: OutputColumns | None
-    ) -> tf.Tensor:
+    def _logits(self, t: Tensor, sentence: Tensor | None, columns: OutputColumns | None) -> Tensor:
         if columns is not None:
 
-            def only() -> tf.Tensor:
+            def only() -> Tensor:
                 (logits,) = self.output.single.with_columns(columns.matrix)(t)
-                return columns.only(tf.nn.bias_add(logits, columns.bias))
+                return columns.only(ops.bias_add(logits, columns.bias))
 
             return columns.otherwise(only, lambda: self._logits(t, sentence, None))
         output = self.output.for_rows(sentence)
         product = output.single
-        if isinstance(product, QuantizedProduct):
-            return product.plus(self.output_bias).multiply(t)
+        if isinstance(product, IntegerProduct):
+            (logits,) = product(t)
+            return ops.bias_add(logits, self.output_bias)
 
-        def layer(t: tf.Tensor, matrix: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
+        def layer(t: Tensor, matrix: Tensor, bias: Tensor) -> Tensor:
             (logits,) = output._replace(parts=[Product(matrix)])(t)
-            return tf.nn.bias_add(logits, bias)
+            return ops.bias_add(logits, bias)
 
-        return at_once(layer, t, product.matrix, self.output_bias)
+        return ops.at_once(layer, t, product.matrix, self.output_bias)
 
 
-def activate(x: tf.Tensor, activation: Activation, slope: tf.Tensor | None = None) -> tf.Tensor:
+def activate(x: Tensor, activation: Activation, slope: Tensor | None = None) -> Tensor:
     """The readout's non-linearity: (..., R) -> (..., E); slope: (E,), of PReLU."""
     if activation is Activation.TANH:
-        return tf.tanh(x)
+        return ops.tanh(x)
     if activation is Activation.LINEAR:
         return x
     if activation is Activation.MAXOUT:
-        pairs = tf.reshape(x, tf.concat([tf.shape(x)[:-1], [x.shape[-1] // 2, 2]], axis=0))
-        return tf.reduce_max(pairs, axis=-1)
-    positive = tf.nn.relu(x)
+        pairs = ops.reshape(x, (*ops.shape(x)[:-1], x.shape[-1] // 2, 2))
+        return ops.max(pairs, axis=-1)
+    positive = ops.relu(x)
     return positive if activation is Activation.RELU else positive + slope * (x - positive)
 
 
-def mix(pi_logits: tf.Tensor, logits: list[tf.Tensor]) -> tf.Tensor:
+def mix(pi_logits: Tensor, logits: list[Tensor]) -> Tensor:
     """Mixture of softmaxes (Yang et al. 2018): log sum_k pi_k softmax(logits_k).
 
     pi_logits: (..., M); logits: M tensors (..., V). The result is log-probabilities.
     """
-    log_pi = tf.nn.log_softmax(pi_logits)
-    parts = [log_pi[..., k, None] + tf.nn.log_softmax(part) for k, part in enumerate(logits)]
-    return tf.reduce_logsumexp(tf.stack(parts), axis=0)
+    log_pi = ops.log_softmax(pi_logits)
+    parts = [log_pi[..., k, None] + ops.log_softmax(part) for k, part in enumerate(logits)]
+    return ops.logsumexp(ops.stack(parts), axis=0)

@@ -7,35 +7,35 @@ unit are joined to compute x W and h U as one product each. R: rows; D: width of
 from collections.abc import Callable
 from typing import NamedTuple
 
-import tensorflow as tf
-
 from ..parameters.cells import BiasPlace
 from ..parameters.structure import WITHOUT_STATE_PRODUCT, Normalization, Unit
+from . import ops
 from .normalization import Norm, normalize
+from .ops import Tensor
 from .products import Products
 
-UnitState = tuple[tf.Tensor, ...]  # (R,D) each; other layers read only the first
+UnitState = tuple[Tensor, ...]  # (R,D) each; other layers read only the first
 
 
 class Sums(NamedTuple):
     """The bias and the normalisation of a unit's products x W and h U."""
 
     bias_place: BiasPlace
-    bias: tf.Tensor | None  # of the width of the products
+    bias: Tensor | None  # of the width of the products
     input_norms: tuple[Norm, ...] = ()  # one for all columns, or for gates and for proposal
     state_norms: tuple[Norm, ...] = ()
 
-    def from_input(self, xW: tf.Tensor | None) -> tf.Tensor | None:
+    def from_input(self, xW: Tensor | None) -> Tensor | None:
         """The terms that do not depend on the state, computed for all positions at once."""
         if xW is None:
             return self.bias if self.bias_place is BiasPlace.AFTER else None
         return self._normalized(xW, self.input_norms, BiasPlace.INPUT)
 
-    def from_state(self, hU: tf.Tensor) -> tf.Tensor:
+    def from_state(self, hU: Tensor) -> Tensor:
         """The normalised product of the state, plus the bias if the state has it."""
         return self._normalized(hU, self.state_norms, BiasPlace.STATE)
 
-    def _normalized(self, x: tf.Tensor, norms: tuple[Norm, ...], here: BiasPlace) -> tf.Tensor:
+    def _normalized(self, x: Tensor, norms: tuple[Norm, ...], here: BiasPlace) -> Tensor:
         """Nematus: LN(x + b); Marian: LN(x) + b."""
         if self.bias_place is not here:
             return _normalize_parts(x, norms)
@@ -44,7 +44,7 @@ class Sums(NamedTuple):
         return _normalize_parts(x + self.bias, norms)
 
 
-def _normalize_parts(x: tf.Tensor, norms: tuple[Norm, ...]) -> tf.Tensor:
+def _normalize_parts(x: Tensor, norms: tuple[Norm, ...]) -> Tensor:
     """Normalise all columns at once or, as in Nematus, the columns of each matrix separately.
 
     The last columns of an SRU, its input, are not normalised.
@@ -53,9 +53,9 @@ def _normalize_parts(x: tf.Tensor, norms: tuple[Norm, ...]) -> tf.Tensor:
         return normalize(x, norms[0] if norms else None)
     widths = [norm.gain.shape[-1] for norm in norms]
     rest = x.shape[-1] - sum(widths)
-    parts = tf.split(x, [*widths, rest] if rest else widths, axis=-1)
+    parts = ops.split(x, [*widths, rest] if rest else widths, axis=-1)
     normalized = [normalize(part, norm) for part, norm in zip(parts, norms, strict=False)]
-    return tf.concat([*normalized, *parts[len(norms) :]], axis=-1)
+    return ops.concat([*normalized, *parts[len(norms) :]], axis=-1)
 
 
 class GRU(NamedTuple):
@@ -68,20 +68,20 @@ class GRU(NamedTuple):
 
     sums: Sums
 
-    def step(self, state: UnitState, hU: tf.Tensor, x: tf.Tensor | None) -> UnitState:
+    def step(self, state: UnitState, hU: Tensor, x: Tensor | None) -> UnitState:
         """One step; hU: the state's product; x: from `Sums.from_input`, None without an input.
 
         hU, x: (R,3D) [gates | proposal].
         """
         (h,) = state
-        r, z, proposal = tf.split(self.sums.from_state(hU), 3, axis=-1)
+        r, z, proposal = ops.split(self.sums.from_state(hU), 3, axis=-1)
         if x is None:
-            p = tf.tanh(tf.sigmoid(r) * proposal)
+            p = ops.tanh(ops.sigmoid(r) * proposal)
         else:
-            xW_r, xW_z, xW = tf.split(x, 3, axis=-1)
+            xW_r, xW_z, xW = ops.split(x, 3, axis=-1)
             r, z = r + xW_r, z + xW_z
-            p = tf.tanh(tf.sigmoid(r) * proposal + xW)
-        return (p + tf.sigmoid(z) * (h - p),)
+            p = ops.tanh(ops.sigmoid(r) * proposal + xW)
+        return (p + ops.sigmoid(z) * (h - p),)
 
 
 class GRUBefore(NamedTuple):
@@ -95,17 +95,17 @@ class GRUBefore(NamedTuple):
     proposal: Sums  # of (r * h) U
     reset_product: Products
 
-    def step(self, state: UnitState, hU: tf.Tensor, x: tf.Tensor | None) -> UnitState:
+    def step(self, state: UnitState, hU: Tensor, x: Tensor | None) -> UnitState:
         """hU: (R,2D), of the gates only; x: (R,3D)."""
         (h,) = state
         gates = self.gates.from_state(hU)
         if x is not None:
-            xW_gates, xW = tf.split(x, [2 * h.shape[-1], h.shape[-1]], axis=-1)
+            xW_gates, xW = ops.split(x, [2 * h.shape[-1], h.shape[-1]], axis=-1)
             gates += xW_gates
-        r, z = tf.split(tf.sigmoid(gates), 2, axis=-1)
+        r, z = ops.split(ops.sigmoid(gates), 2, axis=-1)
         (rhU,) = self.reset_product(r * h)
         proposal = self.proposal.from_state(rhU)
-        p = tf.tanh(proposal if x is None else proposal + xW)
+        p = ops.tanh(proposal if x is None else proposal + xW)
         return (p + z * (h - p),)
 
 
@@ -117,13 +117,13 @@ class LSTM(NamedTuple):
 
     sums: Sums
 
-    def step(self, state: UnitState, hU: tf.Tensor, x: tf.Tensor | None) -> UnitState:
+    def step(self, state: UnitState, hU: Tensor, x: Tensor | None) -> UnitState:
         """hU, x: (R,4D)."""
         _, c = state
         y = self.sums.from_state(hU)
-        f, i, g, o = tf.split(y if x is None else y + x, 4, axis=-1)
-        c = tf.sigmoid(f) * c + tf.sigmoid(i) * tf.tanh(g)
-        return tf.sigmoid(o) * tf.tanh(c), c
+        f, i, g, o = ops.split(y if x is None else y + x, 4, axis=-1)
+        c = ops.sigmoid(f) * c + ops.sigmoid(i) * ops.tanh(g)
+        return ops.sigmoid(o) * ops.tanh(c), c
 
 
 class SRU(NamedTuple):
@@ -135,11 +135,11 @@ class SRU(NamedTuple):
 
     sums: Sums
 
-    def step(self, state: UnitState, _hU: tf.Tensor, x: tf.Tensor) -> UnitState:
+    def step(self, state: UnitState, _hU: Tensor, x: Tensor) -> UnitState:
         """_hU: (R,0); x: (R,4D) [x W | x W_f + b_f | x W_r + b_r | x]."""
-        xW, f, r, x = tf.split(x, 4, axis=-1)
-        c = xW + tf.sigmoid(f) * (state[1] - xW)
-        return x + tf.sigmoid(r) * (tf.tanh(c) - x), c
+        xW, f, r, x = ops.split(x, 4, axis=-1)
+        c = xW + ops.sigmoid(f) * (state[1] - xW)
+        return x + ops.sigmoid(r) * (ops.tanh(c) - x), c
 
 
 class SSRU(NamedTuple):
@@ -150,11 +150,11 @@ class SSRU(NamedTuple):
 
     sums: Sums
 
-    def step(self, state: UnitState, _hU: tf.Tensor, x: tf.Tensor) -> UnitState:
+    def step(self, state: UnitState, _hU: Tensor, x: Tensor) -> UnitState:
         """_hU: (R,0); x: (R,2D) [x W | x W_f + b_f]."""
-        xW, f = tf.split(x, 2, axis=-1)
-        c = xW + tf.sigmoid(f) * (state[1] - xW)
-        return tf.nn.relu(c), c
+        xW, f = ops.split(x, 2, axis=-1)
+        c = xW + ops.sigmoid(f) * (state[1] - xW)
+        return ops.relu(c), c
 
 
 class Plain(NamedTuple):
@@ -164,9 +164,9 @@ class Plain(NamedTuple):
     """
 
     sums: Sums
-    phi: Callable[[tf.Tensor], tf.Tensor]
+    phi: Callable[[Tensor], Tensor]
 
-    def step(self, state: UnitState, hU: tf.Tensor, x: tf.Tensor | None) -> UnitState:
+    def step(self, state: UnitState, hU: Tensor, x: Tensor | None) -> UnitState:
         """hU, x: (R,D)."""
         y = self.sums.from_state(hU)
         return (self.phi(y if x is None else y + x),)
@@ -174,7 +174,7 @@ class Plain(NamedTuple):
 
 Recurrent = GRU | GRUBefore | LSTM | SRU | SSRU | Plain
 
-PHI = {Unit.TANH: tf.tanh, Unit.RELU: tf.nn.relu, Unit.SIGMOID: tf.sigmoid}
+PHI = {Unit.TANH: ops.tanh, Unit.RELU: ops.relu, Unit.SIGMOID: ops.sigmoid}
 
 
 def nudged(state: UnitState, nudge: UnitState) -> UnitState:

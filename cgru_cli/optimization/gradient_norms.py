@@ -18,7 +18,7 @@ from ..corpus.batches import Batch
 from ..network.attention import Place
 from ..network.ladder.levels import Recurrence, States
 from ..network.network import Decoder, Network
-from ..network.scan import ScanCell
+from ..network.ops import ScanCell
 from ..network.units import UnitState, tensors_of_state
 from ..parameters.structure import Structure, Unit
 from .step import TrainingStep, any_size, tensors_of

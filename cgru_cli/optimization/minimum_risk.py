@@ -8,16 +8,18 @@ sub-words.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import tensorflow as tf
 
 from ..corpus.batches import Batch, grid_length
 from ..network.keras_model import RecurrentModel
+from ..network.network import SearchState
 from ..parameters.structure import EOS_ID
 from ..search.beam import shrinking_beam
-from ..search.ensemble import Ensemble
 from ..search.hypotheses import SearchBatch
+from ..search.lattice import Chosen, Encoded, Sources, Stepped, Stepper, Wanted
 from ..search.settings import Sampling, SearchSettings
 from ..text.vocabulary import Vocabulary
 from .objective import Candidates
@@ -42,6 +44,78 @@ class _Distinct(NamedTuple):
     first_counts: bool
 
 
+class Steps(Stepper):
+    """Steps of a model in training, whose weights change between batches, by TensorFlow."""
+
+    def __init__(self, model: RecurrentModel):
+        self.vocabulary = model.structure.target_vocabulary
+        source = tf.TensorSpec([None, None, model.structure.source_columns], tf.int32)
+        rows = tf.TensorSpec([None], tf.int32)
+
+        def begin(source: tf.Tensor, mask: tf.Tensor) -> tuple[Any, Any]:
+            network = model.network()
+            memory = network.encode(source, mask, search=True)
+            return network.start(memory).cells, memory
+
+        def step(cells: Any, memory: Any, *chosen: tf.Tensor) -> tuple[tf.Tensor, Any]:
+            parents, previous, sentence, slot = chosen
+            cells = tf.nest.map_structure(lambda x: tf.gather(x, parents), cells)
+            state = SearchState(cells, sentence, slot)
+            logits, state, _ = model.network().step(state, previous, memory)
+            log_probs = logits if model.structure.crf else tf.nn.log_softmax(logits)
+            return log_probs, state.cells
+
+        mask = tf.TensorSpec([None, None], tf.float32)
+        self._begin = tf.function(begin, (source, mask), autograph=False).get_concrete_function()
+        cells, memory = tf.nest.map_structure(
+            lambda spec: tf.TensorSpec([None, *spec.shape[1:]], spec.dtype),
+            self._begin.structured_outputs,
+        )
+        self._step = tf.function(step, (cells, memory, *[rows] * 4), autograph=False)
+
+    def encode(self, sources: Sources) -> Encoded:
+        cells, memory = self._begin(*map(tf.convert_to_tensor, sources[0]))
+        return [cells], [memory]
+
+    def step(
+        self, states: list[Any], memories: list[Any], chosen: Chosen, _wanted: Wanted
+    ) -> Stepped:
+        """The log-probabilities of all words, which samples need."""
+        log_probs, cells = self._step(*states, *memories, *map(tf.convert_to_tensor, chosen))
+        every = log_probs.numpy()
+        return Stepped(None, every, every[..., None], [cells], [])
+
+    def columns(self, words: np.ndarray, members: np.ndarray) -> Any:
+        raise NotImplementedError("samples in training choose from all words")
+
+    def keep(self, memories: list[Any], rows: np.ndarray, lengths: np.ndarray) -> list[Any]:
+        longest = int(lengths[0])
+
+        def kept(x: tf.Tensor, spec: tf.TensorSpec) -> tf.Tensor:
+            return tf.gather(x[:, :longest] if _has_source_axis(spec) else x, rows)
+
+        _, specs = self._begin.structured_outputs
+        return [tf.nest.map_structure(kept, memories[0], specs)]
+
+    def append(self, first: Any, second: Any) -> Any:
+        def joined(x: tf.Tensor, y: tf.Tensor, spec: tf.TensorSpec) -> tf.Tensor:
+            if _has_source_axis(spec):
+                longest = max(x.shape[1], y.shape[1])
+                x, y = (
+                    tf.pad(z, [[0, 0], [0, longest - z.shape[1]], *[[0, 0]] * (len(z.shape) - 2)])
+                    for z in (x, y)
+                )
+            return tf.concat([x, y], axis=0)
+
+        kinds = zip(first, second, self._begin.structured_outputs, strict=True)
+        return tuple([tf.nest.map_structure(joined, x[0], y[0], spec)] for x, y, spec in kinds)
+
+
+def _has_source_axis(spec: tf.TensorSpec) -> bool:
+    """Whether an array of a memory has a source axis of any size, (B,S,..)."""
+    return spec.shape.rank > 1 and spec.shape[1] is None
+
+
 class Sampler:
     """Samples candidates for batches with the model's current weights."""
 
@@ -56,7 +130,7 @@ class Sampler:
         join: Callable[[Sequence[str]], str],
     ):
         """join: words of the target's vocabulary -> text to compare."""
-        self._decoder = Ensemble([model], [1.0])
+        self._decoder = Steps(model)
         self._target, self._risk, self._seed, self._grid = target, risk, seed, grid
         self._join, self._loss = join, loss(risk.loss)
 

@@ -11,10 +11,11 @@ from typing import Any, Literal, NamedTuple, Protocol
 import tensorflow as tf
 
 from ..corpus.batches import Batch
-from ..network.forced_decoding import Unrolled, Words, time_first, unroll
+from ..network.forced_decoding import Unrolled, unroll
 from ..network.network import Network
-from ..network.word_costs import word_costs
 from ..parameters.structure import FIRST_LABEL
+from .word_costs import word_costs
+from .words import Words, time_first
 
 
 class Candidates(NamedTuple):

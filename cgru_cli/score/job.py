@@ -18,7 +18,6 @@ from ..options.score import ScoreOptions
 from ..output.heatmap.heatmaps import Heatmaps
 from ..output.heatmap.view import model_names
 from ..parameters.program import Program
-from ..system import tensorflow_start
 from ..system.line_writer import LineWriter
 from ..system.log_file import log_to
 from ..system.terminal import ProgressCounter
@@ -51,7 +50,7 @@ def _run(plan: ScorePlan) -> None:
 
         evaluation.run(plan)
         return
-    models = [load_model(path, options.vocabularies, options.runtime) for path in options.model]
+    models = [load_model(path, options.vocabularies) for path in options.model]
     check_declared([loaded.model for loaded in models], options.model_is)
     one_side = bool(models) and not any(loaded.reads_source for loaded in models)
     with plan.pairs(one_side=one_side) as pairs:
@@ -99,13 +98,10 @@ def _with_models(
     reading = plan.reading(models)
     backward = []
     if options.dual:
-        backward = [load_model(options.dual, options.vocabularies[::-1], options.runtime)]
+        backward = [load_model(options.dual, options.vocabularies[::-1])]
         if not backward[0].reads_source:
             raise UsageError(f"--dual: {options.dual} is a language model and reads no source")
         backward_reading = plan.reading(backward)
-    runtimes = {loaded.model.runtime for loaded in (*models, *backward)}
-    if tensorflow_start.is_needed(runtimes, options.device):
-        tensorflow_start.start(options.device, options.cpu_threads)
     scorers = [
         EnsembleScorer.planned(plan, column, reading, with_alignment=attends) for column in columns
     ]

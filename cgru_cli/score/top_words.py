@@ -9,7 +9,6 @@ import numpy as np
 from ..corpus.teacher_words import TeacherWriter
 from ..errors import CgruError, UsageError
 from ..formats.loaded_model import LoadedModel, check_ensemble
-from ..system import tensorflow_start
 from ..system.atomic_files import atomic_write
 from ..system.terminal import ProgressCounter
 from ..system.windows import InOrder, batches
@@ -21,28 +20,28 @@ from .plan import ScorePlan
 def write(plan: ScorePlan, models: Sequence[LoadedModel], pairs: Pairs) -> None:
     """Write the most probable words to --output.
 
-    Raises UsageError for several models without --ensemble; CgruError for ONNX models, models that
-    write from right to left or write labels, and unreadable input.
+    Raises UsageError for several models without --ensemble; CgruError for models that write from
+    right to left or write labels, and for unreadable input.
     """
     options = plan.options
     if len(models) > 1 and not plan.weights:
         raise UsageError("--word-top-k: several models need --ensemble")
     check_ensemble(models)
     for loaded in models:
-        if loaded.model.runtime == "onnx" or loaded.right_left or not loaded.writes_text:
+        if loaded.right_left or not loaded.writes_text:
             raise CgruError(
-                f"{loaded.model.path}: --word-top-k needs a model that TensorFlow computes, and "
-                "that writes text from left to right"
+                f"{loaded.model.path}: --word-top-k needs a model that writes text from left to "
+                "right"
             )
-    tensorflow_start.start(options.device, options.cpu_threads)
-    from ..network import network
-    from ..network.scorer import TopWords
+    from ..search.runtime import Settings, prepared
+    from ..search.scoring import TopWords
 
     reading = plan.reading(models)
-    networks = [network.take_over(loaded.model, options.precision) for loaded in models]
+    settings = Settings(options.device, options.cpu_threads)
+    networks = [prepared(loaded.model, options.precision, settings) for loaded in models]
     scorers = [
-        ModelScorer(loaded, reading, options.workspace, computed=computed)
-        for loaded, computed in zip(models, networks, strict=True)
+        ModelScorer(loaded, reading, network, options.workspace)
+        for loaded, network in zip(models, networks, strict=True)
     ]
     k = min(options.word_top_k or 1, models[0].model.structure.target_vocabulary)
     top_words = TopWords(networks, plan.weights or (1.0,), k)

@@ -2,7 +2,6 @@
 
 from ..errors import CgruError, reading
 from ..options.serve import ServeOptions
-from ..system import tensorflow_start
 from ..system.garbage import collected_by_hand
 from ..system.log_file import log_to
 from ..system.versions import installed
@@ -31,8 +30,6 @@ def _run(options: ServeOptions) -> None:
 
     passwords = _passwords(options.token_file) if options.token_file else ()
     models = served_models(options)
-    if any(one.needs_tensorflow for one in models.values()):
-        tensorflow_start.start(options.device, options.cpu_threads, long_running=True)
     service = Service(models, options)
     remove_abandoned()
     # A garbage collection in this thread while TensorFlow traces in the engine's thread has

@@ -43,12 +43,12 @@ class ServedModel:
     """A model or an ensemble; translating and scoring share its weights in memory."""
 
     def __init__(self, name: str, paths: Sequence[str], options: ServeOptions):
-        """Read the model's files, without TensorFlow.
+        """Read the model's files.
 
         Raises CgruError for unreadable files, and for models that cannot form an ensemble.
         """
         self.name, self.paths = name, tuple(paths)
-        self._models = [load_model(path, options.vocabularies, options.runtime) for path in paths]
+        self._models = [load_model(path, options.vocabularies) for path in paths]
         self.plan = SearchPlan(options.translating(self.paths), self._models)
         self.type: str = self._models[0].model.structure.type.value
         self.attends = any(one.model.structure.attends for one in self._models)
@@ -58,14 +58,9 @@ class ServedModel:
         # output words must not depend on the other lines of a mini-batch
         self.plan.shared_shortlist = False
 
-    @property
-    def needs_tensorflow(self) -> bool:
-        """Whether TensorFlow computes one of the models."""
-        return self.plan.needs_tensorflow(self._models)
-
     @functools.cached_property
     def search(self) -> LineSearch:
-        """The search; to be used only after TensorFlow has started."""
+        """The search."""
         return LineSearch(self.plan, self._models)
 
     @functools.cached_property
@@ -74,10 +69,8 @@ class ServedModel:
         search, plan = self.search, self.plan
         workspace, attends = plan.options.workspace, self.attends
         scorers = [
-            ModelScorer(
-                one, plan.reading, workspace=workspace, with_alignment=attends, computed=computed
-            )
-            for one, computed in zip(self._models, search.computed, strict=True)
+            ModelScorer(one, plan.reading, prepared, workspace, with_alignment=attends)
+            for one, prepared in zip(self._models, search.prepared, strict=True)
         ]
         weights = plan.weights if len(scorers) > 1 else ()
         alpha = plan.settings.normalize

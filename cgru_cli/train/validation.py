@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     import tensorflow as tf
 
     from ..network.keras_model import RecurrentModel
-    from ..search.ensemble import Ensemble
     from ..search.hypotheses import SearchBatch
 
 COSTS = ("cross-entropy", "ce-mean-words", "perplexity")  # without translations
@@ -47,7 +46,7 @@ class Validator:
     ):
         import tensorflow as tf
 
-        from ..network.scorer import signature
+        from ..optimization.words import signature
 
         self.options, self.metrics, self.dev_set, self.model = options, metrics, dev_set, model
         self.translated: list[str] = []  # translations of the last run
@@ -81,24 +80,19 @@ class Validator:
             values = self._all_costs(check)
         if self._translates:
             began = time.perf_counter()
-            self.translated = self._translations(check)
+            self.translated = self._translations(arrays, check)
             self.seconds = time.perf_counter() - began
             values |= self._scores(self.translated, epoch, update, check)
         if "valid-script" in self.metrics:
             values["valid-script"] = self._score_of(self._script, check)
         return {metric: values[metric] for metric in self.metrics}
 
-    @functools.cached_property
-    def _ensemble(self) -> Ensemble:
-        """The search, traced only if a metric needs translations."""
-        from ..search.ensemble import Ensemble
-
-        return Ensemble([self.model], [1.0])
-
-    def _translations(self, check: Check) -> list[str]:
+    def _translations(self, arrays: Mapping[str, np.ndarray], check: Check) -> list[str]:
         """The best translation of each line, as plain text; "" for an empty line."""
         from ..search.beam import max_tokens_of, shrinking_beam
+        from ..search.ensemble import Ensemble
         from ..search.hypotheses import SearchBatch
+        from ..search.runtime import PreparedModel, Settings
         from ..search.settings import SearchSettings
 
         sources, kind = self.dev_set.sources, self.model.structure.type
@@ -110,6 +104,8 @@ class Validator:
         filled = [line for line, words in enumerate(sources) if words or labelled]
         max_tokens = max_tokens_of(WORKSPACE, beam_size, [self.model.structure])
         sizes = [len(sources[line]) + 1 for line in filled]
+        settings = Settings("cpu", self.options.cpu_threads)
+        ensemble = Ensemble([PreparedModel(self.model.structure, arrays, settings)])
         started: list[int] = []  # lines in the order of the search's sentence numbers
 
         def search_batches() -> Iterator[SearchBatch]:
@@ -118,13 +114,13 @@ class Validator:
                 lines = [filled[i] for i in batch]
                 started.extend(lines)
                 lengths = [sizes[i] for i in batch]
-                lattice = self._ensemble.begin([self._padded_sources(lines)])
+                lattice = ensemble.begin([self._padded_sources(lines)])
                 yield SearchBatch(lattice, lengths, [limit(length) for length in lengths])
 
         no_unk = self.options.suppress_unk and kind.writes_text
         unk = self.dev_set.encoding.target.unk_id if no_unk else None
-        settings = SearchSettings(beam_size, self.options.length_power, unk=unk, best_only=True)
-        for place, hypotheses in shrinking_beam(search_batches(), settings):
+        asked = SearchSettings(beam_size, self.options.length_power, unk=unk, best_only=True)
+        for place, hypotheses in shrinking_beam(search_batches(), asked):
             if hypotheses:  # there are none if no score is finite
                 texts[started[place]] = self.dev_set.encoding.text(hypotheses[0].words)
         return texts
@@ -139,9 +135,9 @@ class Validator:
         """The cost -log p of each sentence: (B,) nats."""
         import tensorflow as tf
 
-        from ..network.scorer import score
+        from ..optimization.words import score
 
-        log_probs, _ = score(self.model.network(), source, source_mask, target, mask)
+        log_probs = score(self.model.network(), source, source_mask, target, mask)
         return -tf.reduce_sum(log_probs, axis=1)
 
     def _all_costs(self, check: Check) -> dict[str, float]:

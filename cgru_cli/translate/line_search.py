@@ -15,7 +15,6 @@ from ..formats.declared import check_declared
 from ..formats.loaded_model import LoadedModel, load_model
 from ..formats.shortlist import union
 from ..options.translate import TranslateOptions
-from ..system import tensorflow_start
 from ..system.windows import batches
 from .paragraphs import Paragraph
 from .phrases import Fields
@@ -33,19 +32,20 @@ class LineSearch:
 
     def __init__(self, plan: SearchPlan, models: Sequence[LoadedModel]):
         """models: the plan's models, whose arrays move into the networks."""
-        from ..search.computed import Members, stepper, take_over
+        from ..search.ensemble import Ensemble
+        from ..search.runtime import Settings, prepared
+        from ..search.scoring import Members
 
         stepped = plan.channel.stepped if plan.channel else []
         self.direct = models
         models, weights = [*models, *stepped], (*plan.weights, *(0.0 for _ in stepped))
         self.models = models
         options = plan.options
-        self.computed = [
-            take_over(loaded.model, options.precision, options.cpu_threads) for loaded in models
-        ]
-        self._ensemble = stepper(self.computed, weights)
+        settings = Settings(options.device, options.cpu_threads)
+        self.prepared = [prepared(one.model, options.precision, settings) for one in models]
+        self._ensemble = Ensemble(self.prepared, weights)
         shows_each = options.heatmap and len(plan.weights) > 1
-        self._members = Members(self.computed) if shows_each else None
+        self._members = Members(self.prepared) if shows_each else None
         self._follow(plan)
 
     def following(self, plan: SearchPlan) -> LineSearch:
@@ -226,11 +226,9 @@ class LineSearch:
 
 def search_of(options: TranslateOptions) -> LineSearch:
     """The search for a command line. Raises CgruError for bad models and vocabularies."""
-    models = [load_model(path, options.vocabularies, options.runtime) for path in options.model]
+    models = [load_model(path, options.vocabularies) for path in options.model]
     check_declared([loaded.model for loaded in models], options.model_is)
     plan = SearchPlan(options, models)
-    if plan.needs_tensorflow(models):
-        tensorflow_start.start(options.device, options.cpu_threads)
     return LineSearch(plan, models)
 
 

@@ -31,9 +31,8 @@ from ..text.subwords import join_bpe
 from ..text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from ..network.scorer import Scorer
     from ..search.noisy_channel import ChannelRanking
-    from ..search.onnx_model import OnnxScorer
+    from ..search.scoring import Scorer
     from ..search.settings import SearchSettings
     from .requests import Request
 
@@ -177,7 +176,7 @@ def _channel_model(options: TranslateOptions, direct: LoadedModel) -> LoadedMode
             "--channel-model: --vocabs cannot name the vocabularies of a model with factors "
             "for both directions; put them beside the models"
         )
-    channel = load_model(str(options.channel_model), options.vocabularies[::-1], options.runtime)
+    channel = load_model(str(options.channel_model), options.vocabularies[::-1])
     path = channel.model.path
     if not (channel.reads_words and channel.writes_text):
         raise CgruError(f"--channel-model: {_named(channel)}; a translation model is needed")
@@ -198,7 +197,7 @@ def _language_model(options: TranslateOptions, direct: LoadedModel) -> LoadedMod
     """The model of `--lm`. Raises CgruError for another kind of model, or for other words."""
     path = str(options.lm)
     if not is_arpa(path):
-        lm = load_model(path, options.vocabularies[-1:], options.runtime)
+        lm = load_model(path, options.vocabularies[-1:])
         if lm.reads_source or not lm.writes_text:
             raise CgruError(
                 f"--lm: {_named(lm)}; a language model (--type lm without a condition, or an ARPA "
@@ -320,19 +319,21 @@ class _ForcedDecoding:
         self._loaded, self._options = loaded, options
 
     @functools.cached_property
-    def _scorer(self) -> Scorer | OnnxScorer:
-        """Built on first use, because TensorFlow starts after reading models; takes the arrays."""
-        from ..search.computed import scorer, take_over
+    def _scorer(self) -> Scorer:
+        """Built on first use; takes the arrays."""
+        from ..search.runtime import Settings, prepared
+        from ..search.scoring import Scorer
 
         options = self._options
-        model = take_over(self._loaded.model, options.precision, options.cpu_threads)
-        return scorer(model, with_alignment=False)
+        settings = Settings(options.device, options.cpu_threads)
+        model = prepared(self._loaded.model, options.precision, settings)
+        return Scorer(model, with_alignment=False)
 
     def __call__(
         self, sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]
     ) -> np.ndarray:
         """log p(target | source), including EOS, for words in reading order: float64."""
-        from ..network.scores import max_tokens_of
+        from ..search.scoring import max_tokens_of
 
         scores = np.zeros(len(sources))
         sizes = [max(map(len, pair)) + 1 for pair in zip(sources, targets, strict=True)]

@@ -31,7 +31,6 @@ from ..parameters.program import (
     nematus_limit,
     reads_as,
 )
-from ..system import tensorflow_start
 from ..system.lines import tokens
 from ..text.copying import Copying, known_placeholders
 from ..text.pipeline import Preprocessing
@@ -119,12 +118,6 @@ class SearchPlan:
         self.sentences = _sentences(options.split_sentences, models)
         self.mini_batch = options.mini_batch or program.mini_batch
         self.maxi_batch = options.maxi_batch or (1 if self.shared_shortlist else program.maxi_batch)
-
-    def needs_tensorflow(self, models: Sequence[LoadedModel]) -> bool:
-        """Whether TensorFlow computes one of these models or of the noisy channel's models."""
-        more = self.channel.models if self.channel else []
-        runtimes = {loaded.model.runtime for loaded in (*models, *more)}
-        return tensorflow_start.is_needed(runtimes, self.options.device)
 
     @property
     def batches_decide(self) -> bool:

@@ -23,8 +23,8 @@ from .plan import SearchPlan
 from .requests import Request
 
 if TYPE_CHECKING:
-    from ..search.computed import Members
     from ..search.hypotheses import SearchResult
+    from ..search.scoring import Members
     from ..search.settings import SearchSettings
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import gc
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Unpack, overload
@@ -23,7 +22,6 @@ from ..options.keywords import (
 )
 from ..options.translate import TranslateOptions
 from ..output.hypothesis import Hypothesis
-from ..system import tensorflow_start
 from ..system.terminal import Progress, counting
 from ..system.windows import in_order, sizes
 from .line_search import LineSearch
@@ -60,14 +58,11 @@ class Translator:
         self._arguments = Arguments.of(models, vocabularies, given)
         with in_python():
             values = checked(TranslateOptions, options, [*TranslatorKeywords.__annotations__])
-            gc.collect()  # frees deleted models, whose compiled functions refer to each other
-            loaded = loaded_models(models, vocabularies, values.get("runtime", "auto"))
+            loaded = loaded_models(models, vocabularies)
             names = tuple(str(one.model.path) for one in loaded)
             asked = TranslateOptions(model=names, vocabularies=tuple(vocabularies), **values)
             self._attends = attention and any(one.model.structure.attends for one in loaded)
             plan = self._planned(SearchPlan(asked, loaded))
-            if plan.needs_tensorflow(loaded):
-                tensorflow_start.configure(asked.device, asked.cpu_threads)
             self._search = LineSearch(plan, loaded)
 
     @property
@@ -130,7 +125,6 @@ class Translator:
         empty and its score is -inf. Raises UsageError for invalid arguments; CgruError, naming the
         line, for an unreadable line.
         """
-        tensorflow_start.check_process()
         single = isinstance(lines, str)
         if single:
             lines = [lines]

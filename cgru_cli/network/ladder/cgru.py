@@ -11,14 +11,12 @@ The cells may be any unit; an LSTM's memory passes through both. Without REC2 (M
 
 from typing import NamedTuple
 
-import tensorflow as tf
-
 from ...parameters.cell_names import input_arrays, state_arrays
 from ...parameters.cells import base_cells
 from ..attention import Attention, AttentionLayer, Memory, Place
 from ..layers import Layers, Transition
+from ..ops import ScanCell, Tensor
 from ..products import Products
-from ..scan import ScanCell
 from ..units import Recurrent
 from .levels import Levels, Recurrence, States
 from .rnnsearch import RNNSearch
@@ -33,7 +31,7 @@ class Conditional(NamedTuple):
     second: Recurrent | None  # None in some models of Marian
     levels: Levels
 
-    def step(self, states: States, x: tf.Tensor, _fixed: tuple = ()) -> tuple[Recurrence, States]:
+    def step(self, states: States, x: Tensor, _fixed: tuple = ()) -> tuple[Recurrence, States]:
         """states: (R,D) each; x: E[y_{j-1}] W with the terms that do not depend on the state."""
         before, *above = states
         s1 = self.first.step(before, x)

@@ -13,13 +13,17 @@ Word S is EOS; it is treated like the other words.
 
 from typing import Any
 
-import tensorflow as tf
+import numpy as np
 
 from ...parameters.structure import Pooling
+from .. import ops
 from ..attention import attend, mean_annotation
 from ..encoder import Encoded, last_annotation
 from ..layers import Layers
+from ..ops import Tensor
 from .labels import Labelled, Labeller
+
+LOWEST = float(np.finfo(np.float32).min)
 
 
 class Classifier(Labeller):
@@ -35,11 +39,11 @@ class Classifier(Labeller):
     def memory(self, encoded: Encoded, _search: bool) -> Labelled:
         """The pooled vector v."""
         v, alignment = self._pooled(encoded.annotations, encoded)
-        one = tf.ones_like(v[:, 0], tf.int32)
-        mask = encoded.mask if tf.is_tensor(alignment) else ()
+        one = ops.ones_like(v[:, 0], "int32")
+        mask = encoded.mask if ops.is_tensor(alignment) else ()
         return Labelled(v[:, None], one, alignment, mask)
 
-    def _pooled(self, h: Any, encoded: Encoded) -> tuple[tf.Tensor, tf.Tensor | tuple]:
+    def _pooled(self, h: Any, encoded: Encoded) -> tuple[Tensor, Tensor | tuple]:
         """h: (B,S,C) -> v (B,C), and alpha (B,S), () without attention."""
         mask, pooling = encoded.mask, self.structure.pooling
         if pooling is Pooling.LAST:
@@ -47,9 +51,9 @@ class Classifier(Labeller):
         if pooling is Pooling.MEAN:
             return mean_annotation(h, mask), ()
         if pooling is Pooling.MAX:
-            lowest = tf.fill(tf.shape(h), h.dtype.min)
-            return tf.reduce_max(tf.where(mask[..., None] > 0, h, lowest), axis=1), ()
+            lowest = ops.full(ops.shape(h), LOWEST)
+            return ops.max(ops.where(mask[..., None] > 0, h, lowest), axis=1), ()
         projected = self.annotation_layer(h)
-        nothing = tf.zeros_like(projected[:, 0])
+        nothing = ops.zeros_like(projected[:, 0])
         alignment = attend(projected, nothing, self.query, mask, packed=self.packed)
-        return tf.linalg.matvec(h, alignment, transpose_a=True), alignment
+        return ops.vecmat(alignment, h), alignment

@@ -6,11 +6,11 @@ v is a vector of numbers, such as features of a picture, or the one-hot vector o
 Vinyals et al. 2015, the input is read once, before the first word.
 """
 
-import tensorflow as tf
-
 from ...parameters.structure import FIRST_LABEL, Condition, Structure
+from .. import ops
 from ..encoder import Encoded
 from ..layers import Layers
+from ..ops import Tensor
 from .levels import alike
 from .lm import Beginning, LanguageModel
 
@@ -20,15 +20,15 @@ class ConditionedLanguageModel(LanguageModel):
 
     def __init__(self, layers: Layers):
         super().__init__(layers)
-        self.start_layer = layers.affine("decoder/start", quantized=False)
+        self.start_layer = layers.affine("decoder/start")
 
     def memory(self, encoded: Encoded, _search: bool) -> Beginning:
         """s_0, the same at every level."""
         v = vectors(encoded.condition, self.structure)
-        return Beginning(alike(self.structure, tf.tanh(self.start_layer(v))))
+        return Beginning(alike(self.structure, ops.tanh(self.start_layer(v))))
 
 
-def vectors(condition: tf.Tensor, structure: Structure) -> tf.Tensor:
+def vectors(condition: Tensor, structure: Structure) -> Tensor:
     """v (B,N) float32 from conditions: ids of labels (B,S,1), or numbers (B,S,N).
 
     Numbers are float32 in an ONNX graph, and otherwise their bits as int32.
@@ -36,5 +36,5 @@ def vectors(condition: tf.Tensor, structure: Structure) -> tf.Tensor:
     first = condition[:, 0]
     if structure.condition is Condition.LABEL:
         place = first[:, 0] - FIRST_LABEL
-        return tf.one_hot(place, structure.condition_size, dtype=tf.float32)
-    return tf.cast(first if first.dtype.is_floating else tf.bitcast(first, "float32"), tf.float32)
+        return ops.one_hot(place, structure.condition_size)
+    return ops.floats_of_bits(first)

@@ -18,12 +18,11 @@ taggings.
 
 from typing import NamedTuple
 
-import tensorflow as tf
-
 from ...parameters.structure import FIRST_LABEL
+from .. import ops
 from ..layers import Layers
+from ..ops import ScanCell, Tensor
 from ..products import Product
-from ..scan import ScanCell, scan
 from .labels import Labelled
 
 SMALLEST = 1e-37  # keeps the logarithm finite
@@ -34,25 +33,25 @@ class Sums(NamedTuple):
 
     product: Product  # with exp(A)^T: much faster than a sum for each pair of tags
 
-    def step(self, f: tf.Tensor, e: tf.Tensor, inside: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    def step(self, f: Tensor, e: Tensor, inside: Tensor) -> tuple[Tensor, Tensor]:
         """f_{t+1}, e_{t+1} (B,L) -> f_t; inside: (B,1), 1 where there is a word t+1."""
         x = e + f
         # The gradient of `largest` cancels. Without stop_gradient it would be a third term, whose
         # order in the sum differs between traces, and a resumed training would round differently.
-        largest = tf.stop_gradient(tf.reduce_max(x, axis=-1, keepdims=True))
-        (sums,) = self.product(tf.exp(x - largest))
-        f = tf.where(inside > 0, largest + tf.math.log(tf.maximum(sums, SMALLEST)), f)
+        largest = ops.stop_gradient(ops.max(x, axis=-1, keepdims=True))
+        (sums,) = self.product(ops.exp(x - largest))
+        f = ops.where(inside > 0, largest + ops.log(ops.maximum(sums, SMALLEST)), f)
         return f, f
 
 
 class Best(NamedTuple):
     """The cell for f_t as the maximum over all following tags, run from the end of a line."""
 
-    transitions: tf.Tensor  # (L,L): A
+    transitions: Tensor  # (L,L): A
 
-    def step(self, f: tf.Tensor, e: tf.Tensor, inside: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        best = tf.reduce_max(self.transitions + (e + f)[:, None], axis=-1)
-        f = tf.where(inside > 0, best, f)
+    def step(self, f: Tensor, e: Tensor, inside: Tensor) -> tuple[Tensor, Tensor]:
+        best = ops.max(self.transitions + (e + f)[:, None], axis=-1)
+        f = ops.where(inside > 0, best, f)
         return f, f
 
 
@@ -64,29 +63,29 @@ class Chain:
             layers.weights[f"decoder/crf/{name}"] for name in ("start", "end", "transitions")
         )
 
-    def labelled(self, e: tf.Tensor, count: tf.Tensor, search: bool) -> Labelled:
+    def labelled(self, e: Tensor, count: Tensor, search: bool) -> Labelled:
         """The scores that steps read; e: (B,W,L), the logits; count: (B,), words of each line."""
-        product = Product(tf.exp(tf.transpose(self.transitions)))
+        product = Product(ops.exp(ops.transpose(self.transitions)))
         summed = e + _following(Sums(product), e, count, self.end, not search)
         if not search:
             return Labelled(summed, count, (), ())
         best = e + _following(Best(self.transitions), e, count, self.end, False)
-        log_z = tf.reduce_logsumexp(self.start + summed[:, 0], axis=-1)
+        log_z = ops.logsumexp(self.start + summed[:, 0], axis=-1)
         return Labelled(best, count, (), (), log_z, summed)
 
-    def before(self, previous: tf.Tensor) -> tf.Tensor:
+    def before(self, previous: Tensor) -> Tensor:
         """(..,L): A[y_{t-1}] for tags (..) int32; the vector a for -1, before the first tag."""
-        rows = tf.concat([self.start[None], self.transitions], axis=0)
-        return tf.gather(rows, tf.maximum(previous - FIRST_LABEL + 1, 0))
+        rows = ops.concat([self.start[None], self.transitions], axis=0)
+        return ops.take(rows, ops.maximum(previous - FIRST_LABEL + 1, 0))
 
 
 def _following(
-    cell: ScanCell, e: tf.Tensor, count: tf.Tensor, end: tf.Tensor, differentiable: bool
-) -> tf.Tensor:
+    cell: ScanCell, e: Tensor, count: Tensor, end: Tensor, differentiable: bool
+) -> Tensor:
     """f (B,W,L) for e (B,W,L); end: (L,), f of the last word."""
-    places = tf.range(1, tf.shape(e)[1] + 1)
-    inside = tf.cast(places < count[:, None], e.dtype)[..., None]
-    later = tf.concat([e[:, 1:], tf.zeros_like(e[:, :1])], axis=1)
-    from_end = [tf.reverse(tf.transpose(x, [1, 0, 2]), [0]) for x in (later, inside)]
-    f, _ = scan(cell, tf.zeros_like(e[:, 0]) + end, *from_end, differentiable=differentiable)
-    return tf.transpose(tf.reverse(f, [0]), [1, 0, 2])
+    places = ops.arange(1, ops.shape(e)[1] + 1)
+    inside = ops.cast(places < count[:, None], e.dtype)[..., None]
+    later = ops.concat([e[:, 1:], ops.zeros_like(e[:, :1])], axis=1)
+    from_end = [ops.flip(ops.transpose(x, [1, 0, 2]), 0) for x in (later, inside)]
+    f, _ = ops.scan(cell, ops.zeros_like(e[:, 0]) + end, *from_end, differentiable=differentiable)
+    return ops.transpose(ops.flip(f, 0), [1, 0, 2])

@@ -13,22 +13,22 @@ direction: at the last word (EOS) for forward, at the first word for backward.
 
 from typing import NamedTuple
 
-import tensorflow as tf
-
 from ...parameters.cell_names import context_arrays
 from ...parameters.cells import base_cells
+from .. import ops
 from ..attention import Place
 from ..encoder import Encoded, last_annotation
 from ..layers import Layers, Transition
+from ..ops import Tensor
 from .levels import Levels, Recurrence, States, alike
 
 
 class Summary(NamedTuple):
     """The memory: the single context of a sentence, and its products."""
 
-    context: tf.Tensor  # (B,C) float32
-    cW: tf.Tensor  # (B,3D), or the width of the unit's products: C Wc, normalised
-    readout: tf.Tensor  # (B,R) C C_o
+    context: Tensor  # (B,C) float32
+    cW: Tensor  # (B,3D), or the width of the unit's products: C Wc, normalised
+    readout: Tensor  # (B,R) C C_o
 
 
 class Summarized(NamedTuple):
@@ -39,14 +39,14 @@ class Summarized(NamedTuple):
     levels: Levels
 
     def step(
-        self, states: States, x: tf.Tensor | tuple, _fixed: tuple = ()
+        self, states: States, x: Tensor | tuple, _fixed: tuple = ()
     ) -> tuple[Recurrence, States]:
         """states: (R,D) each; x: E[y_{j-1}] W, with the terms independent of the state, or ()."""
         before, *above = states
         cW = self.summary.cW
-        s = self.first.step(before, x + cW if tf.is_tensor(x) else tf.identity(cW))
+        s = self.first.step(before, x + cW if ops.is_tensor(x) else ops.identity(cW))
         top, new = self.levels.climb(s, above, self.summary.context)
-        return Recurrence(top, tf.identity(self.summary.readout), ()), new
+        return Recurrence(top, ops.identity(self.summary.readout), ()), new
 
 
 class EncoderDecoder:
@@ -57,9 +57,9 @@ class EncoderDecoder:
         first, *transitions = base_cells(layers.structure)
         self.first = layers.transition(first)
         arrays = (context_arrays(first), ("decoder/readout/ctx/W",))
-        self.context_product = layers.product(*arrays, quantized=False)  # once per sentence
+        self.context_product = layers.product(*arrays)
         self.context_sums = layers.context_sums(first)
-        self.start_layer = layers.affine("decoder/start", quantized=False)
+        self.start_layer = layers.affine("decoder/start")
         self.levels = Levels.of(layers, transitions)
 
     def memory(self, encoded: Encoded, _search: bool) -> Summary:
@@ -71,9 +71,9 @@ class EncoderDecoder:
 
     def start(self, memory: Summary) -> States:
         """s_0, the same at every level."""
-        return alike(self.structure, tf.tanh(self.start_layer(memory.context)))
+        return alike(self.structure, ops.tanh(self.start_layer(memory.context)))
 
     def cell(self, memory: Summary, place: Place | None) -> Summarized:
         if place is not None:
-            memory = Summary(*(tf.gather(field, place.sentence) for field in memory))
+            memory = Summary(*(ops.take(field, place.sentence) for field in memory))
         return Summarized(self.first, memory, self.levels)

@@ -8,58 +8,59 @@ Training, search and scoring treat the labels as a text of n words. `classifier`
 define the vectors; with a `crf`, a label depends on the previous one.
 """
 
+import math
 from typing import Any, NamedTuple
 
-import tensorflow as tf
-
 from ...parameters.structure import FIRST_LABEL
+from .. import nest, ops
 from ..attention import Place
 from ..layers import Layers
+from ..ops import Tensor
 from .levels import Recurrence, States
 
 
 class Labelled(NamedTuple):
     """The vectors to label, of B sentences with at most W labels each."""
 
-    vectors: tf.Tensor  # (B,W,C) float32: v_t; for a CRF, (B,W,L): e_t + f_t
-    count: tf.Tensor  # (B,) int32: n
-    alignment: tf.Tensor | tuple  # (B,S) float32: weights of pooled words, if n is 1
-    mask: tf.Tensor | tuple  # (B,S) float32: 1 at words and EOS; () without alignment
-    log_z: tf.Tensor | tuple = ()  # (B,) float32, of a CRF in a search
-    summed: tf.Tensor | tuple = ()  # (B,W,L) float32: the vectors of a CRF outside a search
+    vectors: Tensor  # (B,W,C) float32: v_t; for a CRF, (B,W,L): e_t + f_t
+    count: Tensor  # (B,) int32: n
+    alignment: Tensor | tuple  # (B,S) float32: weights of pooled words, if n is 1
+    mask: Tensor | tuple  # (B,S) float32: 1 at words and EOS; () without alignment
+    log_z: Tensor | tuple = ()  # (B,) float32, of a CRF in a search
+    summed: Tensor | tuple = ()  # (B,W,L) float32: the vectors of a CRF outside a search
 
-    def at(self, position: tf.Tensor, sentence: tf.Tensor, before: Any = ()) -> Recurrence:
+    def at(self, position: Tensor, sentence: Tensor, before: Any = ()) -> Recurrence:
         """The readout's input at positions (R,) int32 of sentences (R,) int32.
 
         before: (R,L), the scores that a CRF adds for the previous label.
         """
         rows: Labelled = self._replace(summed=())
-        rows = tf.nest.map_structure(lambda x: tf.gather(x, sentence), rows)
-        here = tf.minimum(position, tf.shape(self.vectors)[1] - 1)
-        vectors = tf.gather(rows.vectors, here, batch_dims=1)
-        if tf.is_tensor(before):
+        rows = nest.mapped(lambda x: ops.take(x, sentence), rows)
+        here = ops.minimum(position, ops.shape(self.vectors)[1] - 1)
+        vectors = ops.take_each(rows.vectors, here)
+        if ops.is_tensor(before):
             vectors += before
-        if tf.is_tensor(rows.log_z):
-            best = tf.reduce_max(vectors, axis=-1)
-            vectors -= tf.where(position == 0, rows.log_z, best)[:, None]
-        ended = tf.cast(position >= rows.count, tf.float32)
+        if ops.is_tensor(rows.log_z):
+            best = ops.max(vectors, axis=-1)
+            vectors -= ops.where(position == 0, rows.log_z, best)[:, None]
+        ended = ops.cast(position >= rows.count, "float32")
         return Recurrence(vectors, (), rows._aligned(ended), ended)
 
-    def at_all(self, steps: tf.Tensor, before: Any = ()) -> Recurrence:
+    def at_all(self, steps: Tensor, before: Any = ()) -> Recurrence:
         """The inputs at all positions of all sentences, time first: (T,B,..) each."""
-        positions = tf.range(steps)
-        here = tf.minimum(positions, tf.shape(self.vectors)[1] - 1)
-        vectors = tf.gather(tf.transpose(self.vectors, [1, 0, 2]), here)
-        if tf.is_tensor(before):
+        positions = ops.arange(steps)
+        here = ops.minimum(positions, ops.shape(self.vectors)[1] - 1)
+        vectors = ops.take(ops.transpose(self.vectors, [1, 0, 2]), here)
+        if ops.is_tensor(before):
             vectors += before
-        ended = tf.cast(positions[:, None] >= self.count, tf.float32)
+        ended = ops.cast(positions[:, None] >= self.count, "float32")
         return Recurrence(vectors, (), self._aligned(ended), ended)
 
-    def _aligned(self, ended: tf.Tensor) -> tf.Tensor | tuple:
+    def _aligned(self, ended: Tensor) -> Tensor | tuple:
         """The alignment (..,B,S) of labels; once `ended` (..,B), it aligns EOS to EOS."""
-        if not tf.is_tensor(self.alignment):
+        if not ops.is_tensor(self.alignment):
             return ()
-        last = tf.cast(tf.cumsum(self.mask, axis=1, reverse=True) == 1, tf.float32) * self.mask
+        last = ops.cast(ops.cumsum(self.mask, axis=1, reverse=True) == 1, "float32") * self.mask
         return self.alignment + ended[..., None] * (last - self.alignment)
 
 
@@ -68,11 +69,11 @@ class Labeller:
 
     def start(self, memory: Labelled) -> States:
         """The initial number of predicted labels, 0: (B,1)."""
-        return ((tf.zeros_like(memory.vectors[:, 0, :1]),),)
+        return ((ops.zeros_like(memory.vectors[:, 0, :1]),),)
 
     def cell(self, memory: Labelled, place: Place | None) -> "Labelling":
         """The cell that predicts the next label; without a place, a row is a sentence."""
-        sentence = tf.range(tf.shape(memory.count)[0]) if place is None else place.sentence
+        sentence = ops.arange(ops.shape(memory.count)[0]) if place is None else place.sentence
         return Labelling(memory, sentence)
 
 
@@ -80,12 +81,12 @@ class Labelling(NamedTuple):
     """A cell that returns the next vector of each row's sentence; its state counts the labels."""
 
     labelled: Labelled
-    sentence: tf.Tensor  # (R,) int32
+    sentence: Tensor  # (R,) int32
 
     def step(self, states: States, before: Any, _fixed: tuple = ()) -> tuple[Recurrence, States]:
         """states: (R,1), the number of labels so far; before: see `Labelled.at`."""
         ((given,),) = states
-        recurrence = self.labelled.at(tf.cast(given[:, 0], tf.int32), self.sentence, before)
+        recurrence = self.labelled.at(ops.cast(given[:, 0], "int32"), self.sentence, before)
         return recurrence, ((given + 1,),)
 
 
@@ -97,29 +98,29 @@ class LabelReadout:
         self.crf = layers.structure.crf
 
     def __call__(
-        self, recurrence: Recurrence, *_unread: Any, sentence: tf.Tensor | None = None, **_none: Any
-    ) -> tf.Tensor:
+        self, recurrence: Recurrence, *_unread: Any, sentence: Tensor | None = None, **_none: Any
+    ) -> Tensor:
         """Logits (R,V) float32: -inf for EOS and UNK, or after the last label for all but EOS.
 
         sentence: (R,), the sentence of each row, for dropout; None if a row is a sentence. Other
         arguments of `Readout` are ignored: labels read no previous word and have no shortlist.
         """
         labels = self.labels(recurrence, sentence=sentence)
-        edges = [[0, 0]] * (labels.shape.rank - 1) + [[FIRST_LABEL, 0]]
-        logits = tf.pad(labels, edges, constant_values=-float("inf"))
-        eos = tf.one_hot(0, logits.shape[-1], 0.0, -float("inf"), dtype=logits.dtype)
-        return tf.where(tf.expand_dims(recurrence.ended, -1) > 0, eos, logits)
+        edges = [[0, 0]] * (len(labels.shape) - 1) + [[FIRST_LABEL, 0]]
+        logits = ops.pad(labels, edges, value=-math.inf)
+        eos = ops.where(ops.arange(logits.shape[-1]) > 0, -math.inf, ops.zeros([1]))
+        return ops.where(ops.expand_dims(recurrence.ended, -1) > 0, eos, logits)
 
     def labels(
-        self, recurrence: Recurrence, *_unread: Any, sentence: tf.Tensor | None = None
-    ) -> tf.Tensor:
+        self, recurrence: Recurrence, *_unread: Any, sentence: Tensor | None = None
+    ) -> Tensor:
         """Logits of the labels only, (R,L) float32, whether or not the sentence has ended."""
         if self.crf:
             return recurrence.top
         (logits,) = self.output.for_rows(sentence)(recurrence.top)
         return logits + self.bias
 
-    def at_all_words(self, vectors: tf.Tensor) -> tf.Tensor:
+    def at_all_words(self, vectors: Tensor) -> Tensor:
         """e_t of all words of all sentences at once, (B,W,C) -> (B,W,L)."""
         (logits,) = self.output.at_positions()(vectors)
         return logits + self.bias

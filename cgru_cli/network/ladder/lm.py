@@ -8,12 +8,12 @@ source only in their first state, differ from `lm` in s_0.
 
 from typing import NamedTuple
 
-import tensorflow as tf
-
 from ...parameters.cells import base_cells
+from .. import ops
 from ..attention import Place
 from ..encoder import Encoded
 from ..layers import Layers, Transition
+from ..ops import Tensor
 from .levels import Levels, Recurrence, States, alike
 
 
@@ -30,11 +30,11 @@ class Chain(NamedTuple):
     levels: Levels
 
     def step(
-        self, states: States, x: tf.Tensor | tuple, _fixed: tuple = ()
+        self, states: States, x: Tensor | tuple, _fixed: tuple = ()
     ) -> tuple[Recurrence, States]:
         """states: (R,D) each; x: E[y_{j-1}] W, with the terms independent of the state, or ()."""
         before, *above = states
-        read = x if tf.is_tensor(x) else None
+        read = x if ops.is_tensor(x) else None
         top, new = self.levels.climb(self.first.step(before, read), above)
         return Recurrence(top, (), ()), new
 
@@ -49,7 +49,7 @@ class LanguageModel:
 
     def memory(self, encoded: Encoded, _search: bool) -> Beginning:
         """s_0 = 0 at every level."""
-        zeros = tf.zeros([tf.shape(encoded.mask)[0], self.structure.state])
+        zeros = ops.zeros([ops.shape(encoded.mask)[0], self.structure.state])
         return Beginning(alike(self.structure, zeros))
 
     def start(self, memory: Beginning) -> States:

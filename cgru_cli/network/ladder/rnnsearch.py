@@ -10,15 +10,13 @@ first word (`DecoderStart.LAST_BACKWARD`), where the cGRU reads the mean annotat
 
 from typing import NamedTuple
 
-import tensorflow as tf
-
 from ...parameters.cell_names import context_arrays, state_arrays
 from ...parameters.cells import base_cells
 from ..attention import Attention, AttentionLayer, Memory, Place
 from ..encoder import Encoded
 from ..layers import Layers
+from ..ops import ScanCell, Tensor
 from ..products import Products
-from ..scan import ScanCell
 from ..units import Recurrent, Sums
 from .levels import Levels, Recurrence, States, alike
 
@@ -32,7 +30,7 @@ class Searching(NamedTuple):
     unit: Recurrent
     levels: Levels
 
-    def step(self, states: States, x: tf.Tensor, _fixed: tuple = ()) -> tuple[Recurrence, States]:
+    def step(self, states: States, x: Tensor, _fixed: tuple = ()) -> tuple[Recurrence, States]:
         """states: (R,D) each; x: E[y_{j-1}] W with the terms that do not depend on the state."""
         before, *above = states
         query, sU = self.state_product(before[0])

@@ -10,8 +10,7 @@ With `--crf`, a tag depends on its neighbours; see `crf`.
 
 from typing import Any
 
-import tensorflow as tf
-
+from .. import ops
 from ..encoder import Encoded
 from ..layers import Layers
 from .crf import Chain
@@ -30,9 +29,9 @@ class Tagger(Labeller):
         """The annotations h_t of the words of each sentence; with a CRF, the CRF's scores."""
         annotations: Any = encoded.annotations
         starts: Any = encoded.starts
-        order = tf.argsort(starts, axis=1, direction="DESCENDING", stable=True)
-        words = tf.gather(annotations, order, batch_dims=1)
-        count = tf.reduce_sum(starts, axis=1)
+        order = ops.argsort_descending(starts)
+        words = ops.take_each(annotations, order)
+        count = ops.sum(starts, axis=1)
         if self.chain is None:
             return Labelled(words, count, (), ())
         return self.chain.labelled(self.logits(words), count, search)

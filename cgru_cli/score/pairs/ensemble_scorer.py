@@ -17,7 +17,7 @@ from ..plan import ScorePlan
 from .model_scorer import Line, ModelScorer
 
 if TYPE_CHECKING:
-    from ...network.scores import Scores
+    from ...search.scoring import Scores
 
 
 class ScoredPair(NamedTuple):
@@ -72,15 +72,17 @@ class EnsembleScorer:
 
         more: arguments of the constructor instead of the plan's.
         """
+        from ...search.runtime import Settings, prepared
+
         options = plan.options
+        settings = Settings(options.device, options.cpu_threads)
         scorers = [
             ModelScorer(
                 one,
                 reading,
+                prepared(one.model, options.precision, settings),
                 options.workspace,
-                options.precision,
-                with_alignment,
-                threads=options.cpu_threads,
+                with_alignment=with_alignment,
             )
             for one in models
         ]

@@ -14,8 +14,8 @@ from ...text.copying import has_placeholders, known_placeholders
 from ...text.labels import check_tags
 
 if TYPE_CHECKING:
-    from ...network.scores import Scores
-    from ...search.computed import Computed
+    from ...search.runtime import PreparedModel
+    from ...search.scoring import Scores
 
 
 class Line(NamedTuple):
@@ -37,26 +37,20 @@ class ModelScorer:
         self,
         loaded: LoadedModel,
         reading: Reading,
+        prepared: PreparedModel,
         workspace: int = 2048,
-        precision: str = "float32",
-        with_alignment: bool = False,
         *,
-        threads: int | None = None,
-        computed: Computed | None = None,
+        with_alignment: bool = False,
     ):
-        """workspace: MiB for a batch. threads: number of threads of ONNX Runtime. computed: the
-        model's computation; if None, the model's arrays move into a new one.
-        """
-        from ...network.scores import max_tokens_of
-        from ...search.computed import scorer, take_over
+        """workspace: MiB for a batch."""
+        from ...search.scoring import Scorer, max_tokens_of
 
         self.loaded, self._reading = loaded, reading
         self.source = loaded.source_lines(reading)
         self._copying = reading.preprocessing.copying if reading.preprocessing else None
         self._placeholders = known_placeholders(loaded.target, *loaded.sources[:1])
         self.max_tokens = max_tokens_of(workspace, loaded.model.structure)
-        computed = computed or take_over(loaded.model, precision, threads)
-        self._scorer = scorer(computed, with_alignment=with_alignment)
+        self._scorer = Scorer(prepared, with_alignment=with_alignment)
 
     def read(self, source: str, target: str, number: int) -> Line:
         """The words of a pair; number: its line, from 0.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator, Sequence
 from typing import Any, Unpack, overload
 
@@ -21,7 +20,6 @@ from ...options.score import ScoreOptions
 from ...options.translate import TranslateOptions
 from ...output.hypothesis import Hypothesis
 from ...parameters.program import PROGRAMS
-from ...system import tensorflow_start
 from ...system.terminal import Progress, counting
 from ...system.windows import in_order, sizes
 from ...translate.plan import ranking
@@ -56,8 +54,7 @@ class PairScorer:
             values = checked(ScoreOptions, options, [*ScoringKeywords.__annotations__])
             ranked = {"normalize": values.get("normalize"), "word_penalty": word_penalty}
             ranked = checked(TranslateOptions, ranked, [*ranked])
-            gc.collect()  # frees deleted models, whose compiled functions refer to each other
-            loaded = loaded_models(models, vocabularies, values.get("runtime", "auto"))
+            loaded = loaded_models(models, vocabularies)
             names = tuple(str(one.model.path) for one in loaded)
             self._plan = ScorePlan(ScoreOptions(model=names, ensemble=len(names) > 1, **values))
             reading = self._plan.reading(loaded)
@@ -65,11 +62,6 @@ class PairScorer:
                 check_ensemble(loaded)
             program = PROGRAMS[loaded[0].model.written_by]
             _, alpha, penalty = ranking(TranslateOptions(**ranked), loaded, program)
-            runtimes = {one.model.runtime for one in loaded}
-            if tensorflow_start.is_needed(runtimes, self._plan.options.device):
-                tensorflow_start.configure(
-                    self._plan.options.device, self._plan.options.cpu_threads
-                )
             self._scorer = EnsembleScorer.planned(
                 self._plan,
                 loaded,
@@ -102,7 +94,6 @@ class PairScorer:
         with a warning. Raises UsageError for invalid arguments; CgruError, naming the line, for a
         longer translation, and for unreadable lines.
         """
-        tensorflow_start.check_process()
         lazy = isinstance(pairs, Iterator)
         scored = self._scored(map(_pair, enumerate(iterated("pairs", pairs), 1)), progress, lazy)
         return scored if lazy else list(scored)

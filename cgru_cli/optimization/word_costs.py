@@ -2,8 +2,6 @@
 
 import tensorflow as tf
 
-from .inference import with_gradient
-
 
 def word_costs(
     logits: tf.Tensor,
@@ -28,7 +26,7 @@ def word_costs(
         words, shares = words[:, None], tf.ones([1, 1])
     wanted_shares = rest * tf.cast(shares, logits.dtype)
 
-    @with_gradient
+    @tf.custom_gradient
     def costs(logits: tf.Tensor) -> tuple:
         top = tf.reduce_max(logits, axis=-1, keepdims=True)
         chosen = tf.gather(logits, words, batch_dims=1)

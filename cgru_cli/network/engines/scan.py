@@ -12,22 +12,12 @@ computed twice. The gradient of a product is dy W^T for its input, and dy, which
 
 import copy
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Self
 
 import tensorflow as tf
 
-from .products import Product
-
-
-class ScanCell(Protocol):
-    """One step of a recurrence, with the `Product`s, tensors and constants that it uses.
-
-    A step computes each product once. Tensors have gradients unless they are `Fixed`. Those of rank
-    1 apply to every row, and may be replaced by one copy per row.
-    """
-
-    def step(self, carry: Any, x: Any, fixed: Any, /) -> tuple[Any, Any]:
-        """One step: (carry, x_t, fixed_t) -> (outputs, new carry)."""
+from ..ops import ScanCell
+from ..products import Product
 
 
 def scan(

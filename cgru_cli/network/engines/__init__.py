@@ -1,0 +1,1 @@
+"""The engines that execute `ops`: `tensorflow`, with `scan` for gradients, and `onnx`."""

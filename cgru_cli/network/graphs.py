@@ -1,0 +1,334 @@
+"""A model's computation as ONNX graphs: the beginning of a search, its steps, and scores.
+
+The graphs come from the equations: a `Network` computes with the engine `engines.onnx`. In memory,
+each computation is a graph of its own, and arrays stay outside it. A file has one graph with the
+model's arrays under their names; its input `task` selects the computation:
+
+- 0: `source` and `source_mask` -> the states and the memory of a search, from `encode` and `start`.
+- 1: a step of the search, from `step`: the `count` best words of each row.
+- 2: like 1, with only some words of the output layer.
+- 3: like 1, to score given words; only a CRF computes them differently.
+
+A call of a file passes all inputs, of size 0 if the task ignores them, and gets all outputs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import CgruError
+from ..formats.onnx_file import (
+    ATTRIBUTE,
+    BEGIN,
+    INTEGERS,
+    NARROW_STEP,
+    SCALE,
+    SCORING_STEP,
+    VERSION,
+)
+from ..parameters.integers import LARGEST_WEIGHT, Integers
+from ..parameters.structure import Condition, Structure
+from . import nest, ops
+from .engines import onnx
+from .forced_decoding import unroll
+from .network import Network, SearchState
+from .ops import Tensor
+from .top_k import top_k
+
+OUTSIDE = 1024  # bytes of the smallest array that stays outside a graph in memory
+LARGEST = 1_900_000_000  # bytes of arrays; a Protocol Buffers message has at most 2 GiB
+LOGITS = 2**22  # numbers of the output layer that scoring computes at once
+
+
+class Computation(NamedTuple):
+    """A graph in memory: a serialized model, and the arrays that it reads by name."""
+
+    content: bytes
+    arrays: dict[str, np.ndarray]
+
+
+def network_of(structure: Structure, arrays: Mapping[str, np.ndarray | Integers]) -> Network:
+    """A network for graphs; what depends only on its arrays is computed here, by NumPy."""
+    with ops.using(onnx):
+        return Network(structure, arrays, tiled=True)
+
+
+def beginning(network: Network) -> tuple[Computation, Any]:
+    """The graph of task 0, and the nest [cells, memory] of the types of its results."""
+    with ops.using(onnx), onnx.graph() as graph:
+        cells, memory = _begun(network, *_source(graph, network.structure))
+        results = _numbered("new_cells", cells) | _numbered("new_memory", memory)
+        return _finished(graph, results), [cells, memory]
+
+
+def stepping(
+    networks: Sequence[Network], weights: Sequence[float], begun: Sequence[Any]
+) -> Computation:
+    """The graph of a step of an ensemble. begun: the nests of `beginning`, one per network."""
+    with ops.using(onnx), onnx.graph() as graph:
+        given = _rows(graph, narrows=networks[0].structure.type.writes_text)
+        states = [nest.mapped(_any_rows, one) for one in begun]
+        for number, each in enumerate(zip(*states, strict=True)):
+            for name, x in _numbered(("cells", "memory")[number], list(each)).items():
+                x.name = name
+                graph.inputs.append(x)
+        return _finished(graph, _stepped(networks, weights, states, given))
+
+
+def scoring(network: Network) -> Computation:
+    """The graph of scores of given translations.
+
+    Inputs: `source`, `source_mask`, `target` (B,T) int32 and `words` (N,) int32, places in (T,B) of
+    words that are not padding. Outputs: `log_probs` (N,) and, with attention, `alignment` (B,T,S).
+    """
+    with ops.using(onnx), onnx.graph() as graph:
+        source = _source(graph, network.structure)
+        target = graph.input("target", "int32", [None, None])
+        words = graph.input("words", "int32", [None])
+        unrolled = unroll(network, *source, target)
+        flat = ops.reshape(ops.transpose(target), [-1])
+
+        def scored(some: Tensor) -> Tensor:
+            every = ops.log_softmax(_logits(network, unrolled, some))
+            return ops.take_each(every, ops.take(flat, some)[:, None])[:, 0]
+
+        results = {"log_probs": _by_parts(scored, words, network.structure.target_vocabulary)}
+        if ops.is_tensor(unrolled.recurrence.alignment):
+            results["alignment"] = unrolled.alignment()
+        return _finished(graph, results)
+
+
+def ranking(networks: Sequence[Network], weights: Sequence[float]) -> Computation:
+    """The graph of the most probable words at each position of given translations.
+
+    Inputs: `source.M` and `source_mask.M` of model number M, `target` (B,T), `words` (N,) as for
+    `scoring`, and `count`. Outputs: `best` (N,count) int32 and `log_probs` (N,count).
+    """
+    with ops.using(onnx), onnx.graph() as graph:
+        sources = [
+            _source(graph, network.structure, f".{number}")
+            for number, network in enumerate(networks)
+        ]
+        target = graph.input("target", "int32", [None, None])
+        words, count = graph.input("words", "int32", [None]), graph.input("count", "int32", [])
+        unrolled = [
+            unroll(network, *source, target)
+            for network, source in zip(networks, sources, strict=True)
+        ]
+        vocabulary = networks[0].structure.target_vocabulary
+
+        def ranked(some: Tensor) -> Tensor:
+            members = zip(networks, unrolled, strict=True)
+            each = [ops.log_softmax(_logits(network, one, some)) for network, one in members]
+            total = each[0] if len(each) == 1 else ops.log_softmax(_weighted(weights, each))
+            values, places = top_k(total, count, vocabulary)
+            return ops.stack([values, ops.cast(places, "float32")], axis=1)
+
+        found = _by_parts(ranked, words, vocabulary)
+        results = {"log_probs": found[:, 0], "best": ops.cast(found[:, 1], "int32")}
+        return _finished(graph, results)
+
+
+def file_of(
+    structure: Structure,
+    arrays: Mapping[str, np.ndarray | Integers],
+    description: Mapping[str, Any],
+) -> bytes:
+    """The content of an ONNX file of the model.
+
+    arrays: float32 or float16, by their DL4MT/Nematus names, or `Integers`. description: see
+    `onnx_file`. Raises CgruError for a model of more than 2 GiB.
+    """
+    if sum(array.nbytes for array in arrays.values()) > LARGEST:
+        raise CgruError("an ONNX file holds at most 2 GiB; --store float16 halves the model")
+    precision = "float32"
+    with ops.using(onnx), onnx.graph() as graph:
+        values: dict[str, Any] = {}
+        for name, array in arrays.items():
+            if isinstance(array, Integers):
+                precision = "int8"
+                integers = graph.parameter(f"{name}{INTEGERS}", array.integers)
+                scale = np.expand_dims(array.scale, 1 - array.axis)
+                flat = ops.squeeze(graph.parameter(f"{name}{SCALE}", scale), 1 - array.axis)
+                values[name] = Integers(integers, flat, array.axis)
+            else:
+                values[name] = ops.cast(graph.parameter(name, array), "float32")
+        network = Network(structure, values, tiled=True)
+        source = _source(graph, structure)
+        given = _rows(graph, narrows=structure.type.writes_text)
+        with onnx.graph(graph):
+            begun = list(_begun(network, *source))
+        states = nest.mapped(_any_rows, begun)
+        for name, one in zip(("cells", "memory"), states, strict=True):
+            for own, x in _numbered(name, one).items():
+                x.name = own
+                graph.inputs.append(x)
+        names: list[str] = []
+
+        def begin() -> list[Tensor]:
+            cells, memory = _begun(network, *source)
+            own = _numbered("new_cells", cells) | _numbered("new_memory", memory)
+            return [own[name] if name in own else _none(kinds[name]) for name in names]
+
+        def step() -> list[Tensor]:
+            own = _stepped([network], [1.0], [states], given)
+            return [own[name] if name in own else _none(kinds[name]) for name in names]
+
+        with onnx.graph(graph):
+            kinds = _stepped([network], [1.0], [states], given)
+            kinds |= _numbered("new_cells", begun[0]) | _numbered("new_memory", begun[1])
+        names += kinds
+        found = ops.cond(given["task"] == BEGIN, begin, step)
+        results = {
+            name: onnx.Tensor(x.dtype, kinds[name].shape, x.name)
+            for name, x in zip(names, found, strict=True)
+        }
+        model, _ = onnx.model_of(graph, results, outside=LARGEST)
+    about = {**description, "version": VERSION, "precision": precision}
+    if precision == "int8":
+        about["largest_weight"] = LARGEST_WEIGHT
+    about["vocabulary"] = structure.target_vocabulary
+    model.metadata_props.add(key=ATTRIBUTE, value=json.dumps(about))
+    return model.SerializeToString()
+
+
+def _finished(graph: onnx.Graph, results: dict[str, Tensor]) -> Computation:
+    model, arrays = onnx.model_of(graph, results, OUTSIDE)
+    return Computation(model.SerializeToString(), arrays)
+
+
+def _source(graph: onnx.Graph, structure: Structure, suffix: str = "") -> tuple[Tensor, Tensor]:
+    """The inputs of a source: (B,S,F) and its mask (B,S)."""
+    kind = "float32" if structure.condition is Condition.VECTOR else "int32"
+    source = graph.input(f"source{suffix}", kind, [None, None, structure.source_columns])
+    return source, graph.input(f"source_mask{suffix}", "float32", [None, None])
+
+
+def _rows(graph: onnx.Graph, *, narrows: bool) -> dict[str, Tensor]:
+    """The inputs of a step besides states and memory. narrows: whether words may be restricted."""
+    shapes: dict[str, tuple[str, list]] = {
+        name: ("int32", [None]) for name in ("parents", "previous", "sentence", "slot")
+    }
+    shapes |= {"count": ("int32", []), "asked": ("int32", [None, None])}
+    shapes |= {"banned": ("int32", [None, 2])}
+    if narrows:
+        shapes |= {"words": ("int32", [None]), "members": ("bool", [None, None])}
+        shapes |= {"sets": ("int32", [None])}
+    shapes |= {"task": ("int32", [])}
+    return {name: graph.input(name, *kind) for name, kind in shapes.items()}
+
+
+def _begun(network: Network, source: Tensor, mask: Tensor) -> tuple[Any, Any]:
+    memory = network.encode(source, mask, search=True)
+    return network.start(memory).cells, memory
+
+
+def _stepped(
+    networks: Sequence[Network],
+    weights: Sequence[float],
+    states: Sequence[Any],
+    given: Mapping[str, Tensor],
+) -> dict[str, Tensor]:
+    """The results of a step by name. states: [cells, memory] of each network."""
+    every, alignments, after = [], [], []
+    for network, (cells, memory) in zip(networks, states, strict=True):
+        cells = nest.mapped(lambda x: ops.take(x, given["parents"]), cells)
+        rows = SearchState(cells, given["sentence"], given["slot"])
+        log_probs, state, alignment = _words_after(network, rows, memory, given)
+        every.append(log_probs)
+        after.append(state.cells)
+        alignments += [alignment] if ops.is_tensor(alignment) else []
+    total = every[0] if len(every) == 1 and weights[0] == 1 else _weighted(weights, every)
+    asked, banned, vocabulary = (
+        given["asked"],
+        given["banned"],
+        networks[0].structure.target_vocabulary,
+    )
+
+    def allowed() -> tuple[Tensor, Tensor]:
+        never = ops.full([ops.shape(banned)[0]], -math.inf)
+        return top_k(ops.scatter_update(total, banned, never), given["count"], vocabulary)
+
+    log_probs, best = ops.cond(
+        ops.shape(banned)[0] > 0, allowed, lambda: top_k(total, given["count"], vocabulary)
+    )
+    more = ops.take_each(total, asked)
+    results = {
+        "best": ops.concat([ops.cast(best, "int32"), asked], axis=1),
+        "log_probs": ops.concat([log_probs, more], axis=1),
+        "all_log_probs": total,
+    }
+    for number, alignment in enumerate(alignments):
+        results["alignment" if not number else f"alignment.{number}"] = alignment
+    if len(every) > 1 or weights[0] != 1:
+        results |= {f"model_log_probs.{number}": one for number, one in enumerate(every)}
+    return results | _numbered("new_cells", after if len(after) > 1 else after[0])
+
+
+def _words_after(
+    network: Network, rows: SearchState, memory: Any, given: Mapping[str, Tensor]
+) -> tuple[Tensor, SearchState, Tensor | tuple]:
+    """Log-probabilities (R,V) of the next words, the new state and the alignment."""
+    structure, columns = network.structure, None
+    scores = given["task"] == SCORING_STEP
+    if "words" in given:
+        columns = network.read_out.columns(given["words"])._replace(
+            members=given["members"], sets=given["sets"], chosen=given["task"] == NARROW_STEP
+        )
+    if structure.crf:
+        memory = memory._replace(vectors=ops.where(scores, memory.summed, memory.vectors))
+    logits, after, alignment = network.step(rows, given["previous"], memory, columns)
+    if structure.crf:  # not `where`, because impossible labels have -inf
+        total = ops.logsumexp(logits, axis=-1, keepdims=True)
+        return logits - ops.cast(scores, "float32") * total, after, alignment
+    return ops.log_softmax(logits), after, alignment
+
+
+def _weighted(weights: Sequence[float], log_probs: Sequence[Tensor]) -> Tensor:
+    pairs = zip(weights, log_probs, strict=True)
+    parts = [weight * part for weight, part in pairs if weight]  # 0 * -inf is not a number
+    return ops.add_n(parts) if parts else ops.zeros_like(log_probs[0])
+
+
+def _logits(network: Network, unrolled: Any, words: Tensor) -> Tensor:
+    """Logits (N,V) at places (N,) in (T,B)."""
+
+    def at_words(x: Tensor) -> Tensor:
+        steps, rows, *rest = ops.shape(x)
+        return ops.take(ops.reshape(x, [steps * rows, *rest]), words)
+
+    return network.read_out(*nest.mapped(at_words, unrolled))
+
+
+def _by_parts(function: Any, words: Tensor, vocabulary: int) -> Tensor:
+    """function(words), computed for a few words at a time, to limit memory: (N,..)."""
+    count, height = ops.shape(words)[0], max(1, LOGITS // vocabulary)
+    number = (count + height - 1) // height
+    height = ops.minimum(ops.convert(height, "int64"), count)
+
+    def part(i: Tensor) -> Tensor:
+        own = ops.minimum(i * height + ops.arange(height), count - 1)
+        return function(ops.take(words, own))
+
+    found = ops.stack_of(part, number)
+    return ops.reshape(found, [-1, *ops.shape(found)[2:]])[:count]
+
+
+def _any_rows(x: Tensor) -> Tensor:
+    """A tensor of any number of rows, for a new input."""
+    return onnx.Tensor(x.dtype, [None, *x.shape[1:]], "")
+
+
+def _none(x: Tensor) -> Tensor:
+    """An empty array of the type and rank of x."""
+    return ops.zeros([0 if size is None else size for size in x.shape], x.dtype)
+
+
+def _numbered(name: str, tensors: Any) -> dict[str, Tensor]:
+    """The tensors of a nest by name, in order: name.0, name.1, ..."""
+    return {f"{name}.{i}": x for i, x in enumerate(nest.flatten(tensors))}

@@ -1,0 +1,128 @@
+"""Models prepared for ONNX Runtime, and the sessions that run their graphs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import CgruError, reason, warn
+from ..formats.model import Model
+
+if TYPE_CHECKING:
+    from ..network.graphs import Computation
+    from ..network.network import Network
+
+CUDA = "CUDAExecutionProvider"
+_TYPES = {"tensor(int32)": np.int32, "tensor(float)": np.float32, "tensor(bool)": np.bool_}
+_ERRORS_ONLY = 4  # errors become exceptions anyway
+
+
+class PreparedModel:
+    """One model for search and scoring: its network, whose arrays are constants of graphs."""
+
+    def __init__(self, structure: Any, arrays: Mapping[str, Any], settings: Settings | None = None):
+        """arrays: float32, or `Integers`, by their DL4MT/Nematus names."""
+        from ..network import graphs
+
+        self.structure = structure
+        self.settings = settings or Settings()
+        self.network: Network = graphs.network_of(structure, arrays)
+
+    def session(self, computation: Computation) -> Session:
+        """A session for a graph of this model."""
+        return Session(computation, self.settings)
+
+
+class Settings:
+    """Where sessions compute: the device and the number of threads of each call."""
+
+    def __init__(self, device: str | None = None, threads: int | None = None):
+        """device: cpu, gpu or gpu:N; by default a GPU if ONNX Runtime has one. threads: by default
+        one for each processor.
+        """
+        import onnxruntime
+
+        self.threads = threads or len(os.sched_getaffinity(0))
+        self.providers: list[Any] = ["CPUExecutionProvider"]
+        if device == "cpu":
+            return
+        if CUDA in onnxruntime.get_available_providers():
+            number = int((device or "").partition(":")[2] or 0)
+            self.providers.insert(0, (CUDA, {"device_id": number}))
+        elif device:
+            warn(
+                f"--device {device}: ONNX Runtime has no GPU here (pip install 'cgru[gpu]' after "
+                "pip uninstall onnxruntime); the processor computes"
+            )
+
+
+class Session:
+    """A session of ONNX Runtime. Several threads may run it at the same time."""
+
+    def __init__(self, computation: Computation, settings: Settings):
+        """Raises CgruError if ONNX Runtime cannot prepare the graph."""
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = settings.threads
+        # spinning between the products of a step would take half of the CPU time
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.log_severity_level = _ERRORS_ONLY
+        if computation.arrays:
+            values = map(onnxruntime.OrtValue.ortvalue_from_numpy, computation.arrays.values())
+            options.add_external_initializers(list(computation.arrays), list(values))
+        try:
+            self._session = onnxruntime.InferenceSession(
+                computation.content, options, providers=settings.providers
+            )
+        except Exception as error:
+            raise CgruError(f"ONNX Runtime cannot prepare the model: {reason(error)}") from None
+        self._inputs = {one.name: one for one in self._session.get_inputs()}
+        self._shapes = {one.name: one.shape for one in self._session.get_outputs()}
+
+    @property
+    def outputs(self) -> list[str]:
+        """The names of all outputs, in order."""
+        return list(self._shapes)
+
+    def shape(self, name: str) -> list[Any]:
+        """The shape of an output, without numbers for sizes that vary."""
+        return self._shapes[name]
+
+    def empty_inputs(self) -> dict[str, np.ndarray]:
+        """Every input with size 0, for those that a call does not read."""
+        return {
+            name: np.zeros([n if isinstance(n, int) else 0 for n in one.shape], _TYPES[one.type])
+            for name, one in self._inputs.items()
+        }
+
+    def run(self, outputs: Sequence[str], inputs: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+        """The outputs by name; the graph may lack some of the inputs."""
+        given = {}
+        for name, x in inputs.items():
+            if name not in self._inputs:
+                continue
+            kind = _TYPES[self._inputs[name].type]
+            if x.dtype != kind:  # numbers of a condition, by their bits
+                x = x.view(kind)
+            given[name] = np.asarray(x, order="C")
+        return self._session.run(outputs, given)
+
+
+def prepared(
+    model: Model, precision: str = "float32", settings: Settings | None = None
+) -> PreparedModel:
+    """Prepare a model for search and scoring; this removes its arrays from it.
+
+    precision: float32 or int8; the arrays of a file in 8 bits remain so.
+    """
+    arrays: Mapping[str, Any] = model.arrays
+    model.arrays = {}
+    if precision == "int8" and model.precision != "int8":
+        from ..network.integer_products import in_8_bits
+
+        arrays = in_8_bits(model.structure, arrays)
+    return PreparedModel(model.structure, arrays, settings)
