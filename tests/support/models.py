@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 from oracles.labels import LabelModel
 
 from cgru_cli.formats import model_vocabularies, read_model
+from cgru_cli.network import ops
+from cgru_cli.network.engines import tensorflow as tensorflow_engine
 from cgru_cli.network.network import Network
 from cgru_cli.parameters.names import parameters
 from cgru_cli.parameters.parameter import Dialect
@@ -36,14 +38,10 @@ from cgru_cli.parameters.structure import (
 
 EOS = 0
 LEGACY_ACTIVATIONS = [a for a in Activation if a is not Activation.MAXOUT]
-# The modules that name float32 and that `double_precision` runs in float64.
+# The modules of TensorFlow that name float32 and that `double_precision` runs in float64.
 COMPUTING = (
-    "network.attention", "network.ladder.levels", "network.ladder.encdec", "network.encoder",
-    "network.normalization", "network.forced_decoding", "optimization.gradient_norms",
-    "network.word_costs", "network.layers", "network.ladder.lm", "network.network",
-    "optimization.objective", "network.ladder.classifier", "network.ladder.labels",
-    "network.products", "network.readout", "network.scan",
-    "network.units", "network.folded_weights",
+    "network.engines.scan", "optimization.gradient_norms", "optimization.objective",
+    "optimization.word_costs", "optimization.words",
 )  # fmt: skip
 
 
@@ -98,12 +96,26 @@ def structures(draw) -> Structure:
 
 
 class _Double(types.SimpleNamespace):
-    """TensorFlow with float64 instead of float32."""
+    """TensorFlow, or its engine, with float64 instead of float32."""
 
     float32 = tf.float64
 
+    def __init__(self, module):
+        self.__dict__["module"] = module
+
     def __getattr__(self, name):
-        return getattr(tf, name)
+        found = getattr(self.module, name)
+        if self.module is tf or not callable(found):
+            return found
+
+        def in_double(*given, **more):
+            given = ["float64" if isinstance(x, str) and x == "float32" else x for x in given]
+            return found(*given, **more)
+
+        return in_double
+
+    def convert(self, x, dtype=None):
+        return tf.cast(x, tf.float64) if dtype == "float32" else tf.convert_to_tensor(x)
 
     def zeros(self, shape):
         return tf.zeros(shape, tf.float64)
@@ -112,9 +124,9 @@ class _Double(types.SimpleNamespace):
 @contextlib.contextmanager
 def double_precision():
     """Build and run networks in float64, so that rounding does not hide errors."""
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, ops.using(_Double(tensorflow_engine)):
         for module in COMPUTING:
-            patch.setattr(importlib.import_module(f"cgru_cli.{module}"), "tf", _Double())
+            patch.setattr(importlib.import_module(f"cgru_cli.{module}"), "tf", _Double(tf))
         yield
 
 

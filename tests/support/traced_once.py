@@ -1,9 +1,10 @@
-"""Share the traces of equal models among commands that tests run in one process.
+"""Share what commands prepare, among commands that tests run in one process.
 
-A command traces the search and scoring of its models again, which takes nearly all of its time if
-the model is small. A trace depends only on the structure, numbers and precision of a model and
-keeps no state, so equal models can share it. A training step keeps its `state`, which is reset to
-that of a new one; its gradients depend neither on the optimizer nor on the regularization.
+A command prepares its models for ONNX Runtime, and a training traces its steps again, which takes
+nearly all of its time if the model is small. What is prepared depends only on the structure,
+numbers and precision of a model and keeps no state, so equal models can share it. A training step
+keeps its `state`, which is reset to that of a new one; its gradients depend neither on the
+optimizer nor on the regularization.
 """
 
 from __future__ import annotations
@@ -19,29 +20,30 @@ import pytest
 import tensorflow as tf
 
 from cgru_cli.formats.model import Model
-from cgru_cli.network import network, scorer
 from cgru_cli.network.keras_model import RecurrentModel
-from cgru_cli.network.network import Network, take_over
-from cgru_cli.network.scorer import Scorer
 from cgru_cli.optimization import minimum_risk, step
 from cgru_cli.optimization.step import TrainingStep
-from cgru_cli.search import ensemble
+from cgru_cli.parameters.integers import Integers
+from cgru_cli.search import ensemble, runtime, scoring
 from cgru_cli.search.ensemble import Ensemble
+from cgru_cli.search.runtime import PreparedModel, Settings, prepared
+from cgru_cli.search.scoring import Scorer
 from cgru_cli.train import builders
 from cgru_cli.train.validation import Validator
 
 KEPT: dict[Hashable, Any] = {}
-LIMIT = 36  # maximal number of cached objects; the least recently used is dropped first
+LIMIT = 48  # maximal number of cached objects; the least recently used is dropped first
+STEPS = minimum_risk.Steps
 
 
 @contextlib.contextmanager
 def traced_once() -> Iterator[None]:
     """Commands run inside reuse earlier traces."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(network, "take_over", _network)
-        patch.setattr(scorer, "Scorer", _scorer)
+        patch.setattr(runtime, "prepared", _prepared)
+        patch.setattr(scoring, "Scorer", _scorer)
         patch.setattr(ensemble, "Ensemble", _ensemble)
-        patch.setattr(minimum_risk, "Ensemble", _ensemble)
+        patch.setattr(minimum_risk, "Steps", _steps)
         patch.setattr(step, "TrainingStep", _step)
         patch.setattr(builders, "Validator", _Validator)
         yield
@@ -56,25 +58,33 @@ def _kept(key: Hashable, make: Callable[[], Any]) -> Any:
     return kept
 
 
-def _network(model: Model, dtype: str = "float32") -> Network:
-    digest = hashlib.sha256(repr(model.structure).encode())
+def _prepared(
+    model: Model, precision: str = "float32", settings: Settings | None = None
+) -> PreparedModel:
+    digest = hashlib.sha256(f"{model.structure!r} {model.precision}".encode())
     for name, array in sorted(model.arrays.items()):
-        array = np.asarray(array)
-        digest.update(f"{name} {array.dtype} {array.shape} ".encode() + array.tobytes())
-    taken = _kept((digest.digest(), dtype), lambda: take_over(model, dtype))
+        for part in array if isinstance(array, Integers) else (array,):
+            part = np.asarray(part)
+            digest.update(f"{name} {part.dtype} {part.shape} ".encode() + part.tobytes())
+    where = settings and (settings.threads, str(settings.providers))
+    key = digest.digest(), precision, where
+    taken = _kept(key, lambda: prepared(model, precision, settings))
     model.arrays = {}
     return taken
 
 
-def _scorer(network: Network, *, with_alignment: bool) -> Scorer:
-    return _kept(
-        (Scorer, network, with_alignment), lambda: Scorer(network, with_alignment=with_alignment)
-    )
+def _scorer(model: PreparedModel, *, with_alignment: bool) -> Scorer:
+    key = Scorer, model, with_alignment
+    return _kept(key, lambda: Scorer(model, with_alignment=with_alignment))
 
 
-def _ensemble(networks: Sequence[Network], weights: Sequence[float]) -> Ensemble:
-    key = Ensemble, tuple(networks), tuple(map(float, weights))
-    return _kept(key, lambda: Ensemble(networks, weights))
+def _ensemble(models: Sequence[PreparedModel], weights: Sequence[float] = (1.0,)) -> Ensemble:
+    key = Ensemble, tuple(models), tuple(map(float, weights))
+    return _kept(key, lambda: Ensemble(models, weights))
+
+
+def _steps(model: RecurrentModel) -> Any:
+    return _kept((STEPS, model), lambda: STEPS(model))
 
 
 class _Validator(Validator):
