@@ -15,6 +15,7 @@ from ..formats.declared import check_declared
 from ..formats.loaded_model import LoadedModel, load_model
 from ..formats.shortlist import union
 from ..options.translate import TranslateOptions
+from ..system.side_by_side import side_by_side
 from ..system.windows import batches
 from .paragraphs import Paragraph
 from .phrases import Fields
@@ -42,6 +43,7 @@ class LineSearch:
         self.models = models
         options = plan.options
         settings = Settings(options.device, options.cpu_threads)
+        self.threads = settings.threads
         self.prepared = [prepared(one.model, options.precision, settings) for one in models]
         self._ensemble = Ensemble(self.prepared, weights)
         shows_each = options.heatmap and len(plan.weights) > 1
@@ -130,21 +132,15 @@ class LineSearch:
         again: list[tuple[int, Request]],
     ) -> Iterator[tuple[int, Request, Sequence[SearchResult]]]:
         """The results of lines that satisfy their constraints; `again` receives the other lines."""
-        begun: list[tuple[int, Request]] = []
-
-        def beginning() -> Iterator[SearchBatch]:
-            for batch in self._batches([len(request.source) for _, request in searched]):
-                lines = [searched[i] for i in batch]
-                begun.extend(lines)
-                yield self.begin(lines)
-
-        for place, found in self._search(beginning(), begun, settings):
-            number, request = begun[place]
+        batches = self._batches([len(request.source) for _, request in searched])
+        searches = (self._searched([searched[i] for i in batch], settings) for batch in batches)
+        for number, request, found in side_by_side(searches, self._side_by_side(searched, batches)):
             results = request.accepted(found)
             if results is None:
                 again.append((number, request.forced()))
             else:  # making a hypothesis's text takes time too
                 yield number, request, results[:1] if settings.best_only else results
+        again.sort(key=lambda line: line[0])  # so that their batches do not depend on threads
 
     def _batches(self, lengths: Sequence[int]) -> list[list[int]]:
         """Choose the lines to search together; lengths: words of each line."""
@@ -202,26 +198,30 @@ class LineSearch:
             for words, *of_models in zip(wanted, *ids, strict=True)
         ]
 
-    def _search(
-        self,
-        batches: Iterable[SearchBatch],
-        begun: Sequence[tuple[int, Request]],
-        settings: SearchSettings,
-    ) -> Iterator[tuple[int, list[SearchResult]]]:
-        """Each line's place in `begun`, which grows with the batches, and its results."""
+    def _side_by_side(
+        self, searched: Sequence[tuple[int, Request]], batches: Sequence[Sequence[int]]
+    ) -> int:
+        """The number of batches to search at a time, whose memory the workspace holds."""
+        sizes = [[len(searched[i][1].source) + 1 for i in batch] for batch in batches]
+        largest = max((len(batch) * max(batch) for batch in sizes), default=1)
+        return max(1, min(self.threads, len(batches), self.max_tokens // largest))
+
+    def _searched(
+        self, lines: Sequence[tuple[int, Request]], settings: SearchSettings
+    ) -> Iterator[tuple[int, Request, list[SearchResult]]]:
+        """The results of a batch of numbered lines."""
         from ..search.beam import shrinking_beam
         from ..search.nematus_tf_beam import nematus_tf_beam
 
+        batch, channel = self.begin(lines), self.plan.channel
+        found: Iterable[tuple[int, list[SearchResult]]]
         if settings.sampling or self.plan.search != "nematus-tf":
-            channel = self.plan.channel
-            ranking = channel.ranking(begun) if channel and channel.within_beam else None
-            yield from shrinking_beam(batches, settings, ranking=ranking)
-            return
-        done = 0
-        for batch in batches:
-            lists = nematus_tf_beam(batch, settings)
-            yield from enumerate(lists, done)
-            done += len(lists)
+            ranking = channel.ranking(lines) if channel and channel.within_beam else None
+            found = shrinking_beam([batch], settings, ranking=ranking)
+        else:
+            found = enumerate(nematus_tf_beam(batch, settings))
+        for place, results in found:
+            yield *lines[place], results
 
 
 def search_of(options: TranslateOptions) -> LineSearch:
