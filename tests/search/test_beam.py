@@ -12,6 +12,7 @@ from forced import force_decode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import case, forced_scores, pad_source, structures, text_lines
+from prescribed_words import PrescribedWords, search_prescribed
 from selection import LONG, choice, in_turns
 
 from cgru_cli.corpus.numpy_order import argsort
@@ -21,7 +22,6 @@ from cgru_cli.search.beam import shrinking_beam
 from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.hypotheses import SearchBatch
 from cgru_cli.search.nematus_tf_beam import nematus_tf_beam
-from cgru_cli.search.sampling import weights
 from cgru_cli.search.settings import Sampling, SearchSettings
 
 V, LONGEST = 5, 4
@@ -499,6 +499,17 @@ def test_scores_are_forced_scores(structure, seed):
             np.testing.assert_allclose(forced, [f.score for f in ended], rtol=1e-5, atol=2e-5)
 
 
+def test_the_best_translation_ends_a_search_only_if_no_other_can_beat_it():
+    """A better translation may follow while another hypothesis is already worse than the best."""
+    model = PrescribedWords({-1: [0.3, 0.6, 0.1], 1: [0.9, 0.05, 0.05], 2: [0.01, 0.01, 0.98]})
+    for best_only, steps in ((True, 2), (False, 50)):
+        model.steps = 0
+        found = search_prescribed(model, SearchSettings(3, best_only=best_only), limit=50)
+        assert found[0].words.tolist() == [1, 0]
+        assert found[0].total == pytest.approx(math.log(0.6 * 0.9), abs=1e-6)
+        assert model.steps == steps
+
+
 # -- ensembles -------------------------------------------------------------------------------------
 
 
@@ -675,30 +686,6 @@ def test_samples_of_one_sentence_are_independent():
     runs = [w[i : i + 8] for w in by_words for i in range(len(w) - 8)]
     assert len(runs) > 300
     assert len(set(runs)) > 0.98 * len(runs)
-
-
-LOGS = np.log([[0.5, 0.3, 0.15, 0.05], [0.05, 0.15, 0.3, 0.5], [0.25, 0.25, 0.25, 0.25]])
-
-
-@pytest.mark.parametrize(
-    ("asked", "kept"),
-    [
-        ({"nucleus": 0.6}, ["1100", "0011", "1110"]),
-        ({"nucleus": 0.4}, ["1000", "0001", "1100"]),
-        ({"nucleus": 1e-9}, ["1000", "0001", "1000"]),
-        ({"epsilon": 0.2}, ["1100", "0011", "1111"]),
-        ({"epsilon": 0.9}, ["1000", "0001", "1111"]),  # nothing above epsilon: the most probable
-        ({"nucleus": 1.0, "epsilon": 0.0, "top": 4}, ["1111"] * 3),
-        ({"top": 9}, ["1111"] * 3),
-    ],
-)
-def test_words_that_may_be_drawn(asked, kept):
-    found = weights(LOGS.astype(np.float32) - 3, Sampling(**asked))  # unnormalised
-    assert ["".join(str(int(w > 0)) for w in row) for row in found] == kept
-    ratio = np.exp(LOGS - LOGS.max(axis=1, keepdims=True))
-    np.testing.assert_allclose(found, np.where(found > 0, ratio, 0), rtol=1e-5)
-    hot = weights(LOGS, Sampling(**asked, temperature=2.0))  # the same words at any temperature
-    np.testing.assert_allclose(hot, np.sqrt(np.where(found > 0, ratio, 0)), rtol=1e-5)
 
 
 def test_a_suppressed_word_is_never_drawn():

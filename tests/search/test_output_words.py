@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from cases import random_arrays, tiny
 from models import pad_source
+from tolerances import LOG_PROBABILITY
 
 from cgru_cli.network.network import Network
 from cgru_cli.search.beam import shrinking_beam
@@ -64,7 +65,7 @@ def test_each_sentence_has_the_distribution_over_its_own_words(kind):
             state = a_network.start(memory)
             for previous in (-1, word):
                 expected, state, _ = a_network.step(state, rows(previous), memory, narrow)
-            np.testing.assert_allclose(np.exp(expected[0]).sum(), 1, atol=1e-5)
+            np.testing.assert_allclose(np.exp(expected[0]).sum(), 1, atol=LOG_PROBABILITY)
             expected = log_softmax(expected[0])
         else:
             expected = log_softmax(logits(a_network, SOURCES[sentence], [word])[allowed])
@@ -73,7 +74,7 @@ def test_each_sentence_has_the_distribution_over_its_own_words(kind):
             pairs = zip(found.words[row].tolist(), found.log_probs[row].tolist(), strict=True)
             of_word = dict(pairs)
             for word_id, log_prob in best[:count]:
-                assert of_word[word_id] == pytest.approx(0.5 * log_prob, abs=1e-5)
+                assert of_word[word_id] == pytest.approx(0.5 * log_prob, abs=LOG_PROBABILITY)
             others = set(of_word) - set(allowed.tolist())
             assert all(of_word[other] == -np.inf for other in others)
 
@@ -110,7 +111,9 @@ def test_a_sentence_keeps_its_words_whoever_joins():
     apart = [searched(decoder, [batch])[0] for batch in batches]
     for own, alone in zip(together, [*apart, *apart], strict=True):
         assert [words for words, *_ in own] == [words for words, *_ in alone]
-        np.testing.assert_allclose([s for _, s, _ in own], [s for _, s, _ in alone], atol=1e-5)
+        np.testing.assert_allclose(
+            [s for _, s, _ in own], [s for _, s, _ in alone], atol=LOG_PROBABILITY
+        )
     for own, allowed in zip(together, [*SETS, *SETS], strict=True):
         assert own and all(set(words) <= set(allowed.tolist()) for words, *_ in own)
 
@@ -126,4 +129,6 @@ def test_forced_words_come_first_with_the_models_scores():
             assert words[: len(begun)] == begun
             allowed = SETS[number].tolist()
             first = log_softmax(logits(network(1), SOURCES[number], [])[allowed])
-            assert result.word_scores[0] == pytest.approx(first[allowed.index(words[0])], abs=1e-5)
+            assert result.word_scores[0] == pytest.approx(
+                first[allowed.index(words[0])], abs=LOG_PROBABILITY
+            )
