@@ -32,6 +32,7 @@ _CODES: dict[str, int] = {
     "bool": TensorProto.BOOL,
 }
 _ALL = 2**62  # larger than any axis
+_LOWEST = float(np.finfo(np.float32).min)
 Shape = tuple[int | None, ...]  # None: known only when the graph runs
 
 
@@ -446,7 +447,8 @@ def one_hot(x: Tensor, size: int) -> Tensor:
     if x.array is not None:
         return convert((x.array[..., None] == np.arange(size)).astype(np.float32))
     values = convert(np.array([0, 1], np.float32))
-    return _node("OneHot", [x, _integers(size), values], "float32", [*x.shape, size])
+    sizes = [*x.shape, size]
+    return _node("OneHot", [x, convert(size, x.dtype), values], "float32", sizes)
 
 
 # Element by element
@@ -605,7 +607,8 @@ def max(x: Tensor, axis: int | None, keepdims: bool = False) -> Tensor:
 
 
 def logsumexp(x: Tensor, axis: int, keepdims: bool = False) -> Tensor:
-    largest = max(x, axis, keepdims=True)
+    # not -inf, because -inf - -inf is not a number
+    largest = maximum(max(x, axis, keepdims=True), convert(_LOWEST))
     total = log(sum(exp(x - largest), axis, keepdims=True)) + largest
     return total if keepdims else squeeze(total, axis)
 
@@ -645,6 +648,7 @@ def integer_product(x: Tensor, integers: Tensor, scale: Tensor) -> Tensor:
 
 def take(x: Tensor, places: Any, axis: int) -> Tensor:
     x, places = convert(x), convert(places)
+    axis %= len(x.shape)
     if x.array is not None and places.array is not None:
         return convert(x.array.take(places.array, axis))
     sizes = [*x.shape[:axis], *places.shape, *x.shape[axis + 1 :]]
@@ -710,8 +714,9 @@ def _sliced(x: Tensor, key: Sequence[Any]) -> Tensor:
             start = 0 if part.start is None else part.start
             end = _ALL if part.stop is None else part.stop
             starts, ends, axes = [*starts, start], [*ends, end], [*axes, axis]
-            known, size = None not in _known([start, end]), sizes[axis]
-            sizes[axis] = len(range(size)[start:end]) if known and size is not None else None
+            known, size = _known([start, end]), sizes[axis]
+            if size is not None:
+                sizes[axis] = None if None in known else len(range(size)[slice(*known)])
     if not axes:
         return x
     ends_of = (_integers(each) for each in (starts, ends, axes))
@@ -738,8 +743,9 @@ def argsort_descending(x: Tensor) -> Tensor:
 
 
 def unique(x: Tensor) -> tuple[Tensor, Tensor]:
-    once, _, places, _ = _nodes("Unique", [x], 4, sorted=0)
-    return Tensor(x.dtype, [None], once), Tensor("int64", x.shape, places)
+    # ONNX Runtime does not have it for int32
+    once, _, places, _ = _nodes("Unique", [cast(x, "int64")], 4, sorted=0)
+    return cast(Tensor("int64", [None], once), x.dtype), Tensor("int64", x.shape, places)
 
 
 # Control flow
