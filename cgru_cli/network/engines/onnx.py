@@ -32,6 +32,7 @@ _CODES: dict[str, int] = {
     "bool": TensorProto.BOOL,
 }
 _ALL = 2**62  # larger than any axis
+_LOWEST = float(np.finfo(np.float32).min)
 Shape = tuple[int | None, ...]  # None: known only when the graph runs
 
 
@@ -605,7 +606,8 @@ def max(x: Tensor, axis: int | None, keepdims: bool = False) -> Tensor:
 
 
 def logsumexp(x: Tensor, axis: int, keepdims: bool = False) -> Tensor:
-    largest = max(x, axis, keepdims=True)
+    # not -inf, because -inf - -inf is not a number
+    largest = maximum(max(x, axis, keepdims=True), convert(_LOWEST))
     total = log(sum(exp(x - largest), axis, keepdims=True)) + largest
     return total if keepdims else squeeze(total, axis)
 
