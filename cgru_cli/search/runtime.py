@@ -80,6 +80,8 @@ class Session:
             )
         except Exception as error:
             raise CgruError(f"ONNX Runtime cannot prepare the model: {reason(error)}") from None
+        several = settings.threads > 1 or len(settings.providers) > 1
+        self._process = os.getpid() if several else None  # the only process that can run it
         self._inputs = {one.name: one for one in self._session.get_inputs()}
         self._shapes = {one.name: one.shape for one in self._session.get_outputs()}
 
@@ -100,7 +102,17 @@ class Session:
         }
 
     def run(self, outputs: Sequence[str], inputs: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-        """The outputs by name; the graph may lack some of the inputs."""
+        """The outputs by name; the graph may lack some of the inputs.
+
+        Raises CgruError in a fork of the process that made the session, where ONNX Runtime would
+        wait for threads that do not exist; a session of one thread on the CPU runs there too.
+        """
+        if self._process not in (None, os.getpid()):
+            raise CgruError(
+                "ONNX Runtime hangs in a process forked from one that has loaded the model; start "
+                "processes with multiprocessing.get_context('spawn'), load models only in forked "
+                "processes, or give --cpu-threads 1"
+            )
         given = {}
         for name, x in inputs.items():
             if name not in self._inputs:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from cases import random_arrays, tiny
+from ensembles import OneSource
 from forced import force_decode
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,7 +20,6 @@ from cgru_cli.corpus.numpy_order import argsort
 from cgru_cli.network.network import Network
 from cgru_cli.parameters.program import PROGRAMS, marian_limit
 from cgru_cli.search.beam import shrinking_beam
-from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.hypotheses import SearchBatch
 from cgru_cli.search.nematus_tf_beam import nematus_tf_beam
 from cgru_cli.search.settings import Sampling, SearchSettings
@@ -28,19 +28,19 @@ V, LONGEST = 5, 4
 SMALL = {"target_vocabulary": V, "source_vocabularies": (6,)}
 
 
-def decoder(*networks, weights=None):
-    return Ensemble(networks, weights or [1 / len(networks)] * len(networks))
+def small_model(seed=0):
+    structure = tiny(**SMALL)
+    return structure, random_arrays(structure, seed, scale=2.0)
 
 
 @functools.lru_cache(maxsize=16)
-def small_network(seed=0, **changes):
-    structure = tiny(**(SMALL | changes))
-    return Network(structure, random_arrays(structure, seed, scale=2.0))
+def small_network(seed=0):
+    return Network(*small_model(seed))
 
 
 @functools.lru_cache(maxsize=16)
 def small_decoder(*seeds, weights=None):
-    return decoder(*(small_network(seed) for seed in seeds), weights=weights)
+    return OneSource(*map(small_model, seeds), weights=weights)
 
 
 def run(search, decoder, sources, limit, settings, *, prefixes=(), lines=()):
@@ -51,7 +51,7 @@ def run(search, decoder, sources, limit, settings, *, prefixes=(), lines=()):
         limits = limit(lengths)
     else:
         limits = [limit(length) if callable(limit) else limit for length in lengths]
-    lattice = decoder.begin([(ids, mask)] * len(decoder.models))
+    lattice = decoder.begin((ids, mask))
     batch = SearchBatch(lattice, lengths, limits, prefixes, (), lines)
     if search is shrinking_beam:
         found = dict(search([batch], settings))
@@ -81,7 +81,7 @@ def read_list(file, count):
 
 @functools.lru_cache(maxsize=8)
 def case_decoder(a_case):
-    return Ensemble([a_case.network], [1.0])
+    return OneSource((a_case.model.structure, a_case.model.arrays))
 
 
 @functools.lru_cache(maxsize=4)
@@ -483,13 +483,14 @@ def test_lists_do_not_depend_on_the_batch(sources, beam, normalize, penalty, lim
 @given(structures(), st.integers(0, 100))
 def test_scores_are_forced_scores(structure, seed):
     """They agree for any structure, although the search joins products and beams."""
-    network = Network(structure, random_arrays(structure, seed))
+    arrays = random_arrays(structure, seed)
+    ensemble, network = OneSource((structure, arrays)), Network(structure, arrays)
     generator = np.random.default_rng(seed)
     sources = [
         [tuple(int(generator.integers(v)) for v in structure.source_vocabularies) for _ in range(n)]
         for n in (3, 1)
     ]
-    lists = run(shrinking_beam, decoder(network), sources, 5, SearchSettings(beam_size=3))
+    lists = run(shrinking_beam, ensemble, sources, 5, SearchSettings(beam_size=3))
     for source, results in zip(sources, lists, strict=True):
         ended = [found for found in results if found.finished]
         if ended:
@@ -710,7 +711,7 @@ def test_sentences_that_join_a_search_are_translated_as_alone(sources, cut, best
         for start in range(0, len(sources), cut):
             batch = sources[start : start + cut]
             lengths = [len(words) + 1 for words in batch]
-            lattice = a_decoder.begin([pad_source([[(i,) for i in s] for s in batch])])
+            lattice = a_decoder.begin(pad_source([[(i,) for i in s] for s in batch]))
             yield SearchBatch(lattice, lengths, [2 * length for length in lengths])
 
     together = list(shrinking_beam(batches(), how))

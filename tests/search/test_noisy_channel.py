@@ -9,13 +9,13 @@ from cases import random_arrays, tiny
 from deep_equations import DeepModel
 from models import pad_source, reference
 
-from cgru_cli.network.network import Network
 from cgru_cli.parameters.structure import Type
 from cgru_cli.search.beam import shrinking_beam
 from cgru_cli.search.constraints import Avoided, Constraints
 from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.hypotheses import SearchBatch
 from cgru_cli.search.noisy_channel import ChannelRanking
+from cgru_cli.search.runtime import PreparedModel
 from cgru_cli.search.settings import ChannelSum, SearchSettings
 
 EOS, V, LONGEST = 0, 4, 4
@@ -30,7 +30,8 @@ TYPES = {
 ARRAYS = {name: random_arrays(s, seed, 2.0) for seed, (name, s) in enumerate(TYPES.items(), 3)}
 DIRECT, BACKWARD = (reference(TYPES[name], ARRAYS[name]) for name in ("direct", "channel"))
 LANGUAGE = DeepModel(ARRAYS["lm"], type="lm")
-ENSEMBLE = Ensemble([Network(TYPES[name], ARRAYS[name]) for name in ("direct", "lm")], [1.0, 0.0])
+STEPPED = [PreparedModel(TYPES[name], ARRAYS[name]) for name in ("direct", "lm")]
+ENSEMBLE = Ensemble(STEPPED, [1.0, 0.0])
 
 
 @functools.cache
