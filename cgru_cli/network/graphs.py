@@ -188,13 +188,13 @@ def file_of(
             name: onnx.Tensor(x.dtype, kinds[name].shape, x.name)
             for name, x in zip(names, found, strict=True)
         }
-        model, _ = onnx.model_of(graph, results, outside=LARGEST)
+        model, stored = onnx.model_of(graph, results, OUTSIDE)
     about = {**description, "version": VERSION, "precision": precision}
     if precision == "int8":
         about["largest_weight"] = LARGEST_WEIGHT
     about["vocabulary"] = structure.target_vocabulary
     model.metadata_props.add(key=ATTRIBUTE, value=json.dumps(about))
-    return model.SerializeToString()
+    return onnx.with_arrays(model, stored)
 
 
 def _finished(graph: onnx.Graph, results: dict[str, Tensor]) -> Computation:
