@@ -17,9 +17,13 @@ from typing import cast as typed
 import numpy as np
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, helper
 
+from ...formats import protobuf
 from .. import nest
 
 OPSET = 18
+# fields of messages
+_GRAPH_FIELD, _INITIALIZER = ModelProto.GRAPH_FIELD_NUMBER, GraphProto.INITIALIZER_FIELD_NUMBER
+_RAW_DATA = TensorProto.RAW_DATA_FIELD_NUMBER
 # Larger constants belong to the outermost graph, where ONNX Runtime rearranges them once.
 INNER = 4096
 _CODES: dict[str, int] = {
@@ -120,9 +124,9 @@ class Graph:
         self.count = 0  # of names, in the outermost graph
 
     def fresh(self) -> str:
-        """A new name."""
+        """A new name, unlike those of a model's arrays."""
         self.outermost.count += 1
-        return f"v{self.outermost.count}"
+        return f"/{self.outermost.count}"
 
     def find(self, key: Any) -> Any:
         """A result that this graph or an outer one has, or None."""
@@ -161,10 +165,10 @@ def graph(outer: Graph | None = None) -> Iterator[Graph]:
 def model_of(whole: Graph, outputs: dict[str, Tensor], outside: int) -> tuple[ModelProto, dict]:
     """The finished graph with outputs by name, and its large constants by name.
 
-    outside: constants of at least so many bytes are not in the message, but for `ModelProto`s
-    without it only described; ONNX Runtime takes them from memory.
+    outside: constants of at least so many bytes are only described in the message; ONNX Runtime
+    takes them from memory, and `with_arrays` adds them to it.
     """
-    results = [_as_output(whole, x, name) for name, x in outputs.items()]
+    results = [_as_output(whole, x, name, sizes=True) for name, x in outputs.items()]
     large = {name: x for name, x in whole.constants.items() if x.nbytes >= outside}
     initializers = []
     for name, array in whole.constants.items():
@@ -179,7 +183,7 @@ def model_of(whole: Graph, outputs: dict[str, Tensor], outside: int) -> tuple[Mo
         name="cgru",
         node=whole.nodes,
         initializer=initializers,
-        input=[_described(x) for x in whole.inputs],
+        input=[_described(x, sizes=True) for x in whole.inputs],
         output=results,
     )
     opset = helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)
@@ -187,14 +191,41 @@ def model_of(whole: Graph, outputs: dict[str, Tensor], outside: int) -> tuple[Mo
     return model, large
 
 
-def _described(x: Tensor, name: str | None = None) -> Any:
-    return helper.make_tensor_value_info(name or x.name, _CODES[x.dtype], list(x.shape))
+def with_arrays(model: ModelProto, arrays: dict[str, np.ndarray]) -> bytes:
+    """The message of a model with the arrays that are outside it.
+
+    It is joined here because Protocol Buffers would copy every array several times.
+    """
+    graph, tensors = model.graph, []
+    inside = [tensor for tensor in graph.initializer if tensor.name not in arrays]
+    for name, array in arrays.items():
+        array = np.ascontiguousarray(array)
+        start = TensorProto(name=name, data_type=_CODES[array.dtype.name], dims=array.shape)
+        head = start.SerializeToString() + protobuf.head(_RAW_DATA, array.nbytes)
+        tensors += [protobuf.head(_INITIALIZER, len(head) + array.nbytes), head, array.data]
+    del graph.initializer[:]
+    graph.initializer.extend(inside)
+    parts = [graph.SerializeToString(), *tensors]
+    size = sum_of([memoryview(part).nbytes for part in parts])
+    model.ClearField("graph")
+    return b"".join([model.SerializeToString(), protobuf.head(_GRAPH_FIELD, size), *parts])
 
 
-def _as_output(inside: Graph, x: Tensor, name: str) -> Any:
-    """Give a result the name of an output."""
+def _described(x: Tensor, name: str | None = None, *, sizes: bool = False) -> Any:
+    """The type and shape of an input or output.
+
+    sizes: whether to name sizes that vary, each differently, because ONNX Runtime for JavaScript
+    takes them for large numbers otherwise.
+    """
+    name = name or x.name
+    shape = [f"{name}[{i}]" if size is None and sizes else size for i, size in enumerate(x.shape)]
+    return helper.make_tensor_value_info(name, _CODES[x.dtype], shape)
+
+
+def _as_output(inside: Graph, x: Tensor, name: str, *, sizes: bool = False) -> Any:
+    """Give a result the name of an output. sizes: see `_described`."""
     inside.nodes.append(NodeProto(op_type="Identity", input=[_name(x)], output=[name]))
-    return _described(x, name)
+    return _described(x, name, sizes=sizes)
 
 
 def _name(x: Tensor) -> str:
