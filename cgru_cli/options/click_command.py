@@ -15,7 +15,7 @@ from ..formats import yaml_cpp
 from . import config_file
 from .command_line import Settings, by_origin, interpolated, one_value_each
 from .config_file import ConfigFile
-from .flags import Flag, grouped, lacking, statements
+from .flags import Flag, effective, grouped, lacking, statements
 
 _HELP = ("-h, --help", "show the options that are used most (-h), or all (--help), and exit")
 SETTINGS = "cgru.settings"  # key in a context, of the values from the command line and files
@@ -60,6 +60,7 @@ class Option(click.Option):
     def __init__(self, name: str, flag: Flag, default: Any):
         self.flag = flag
         settings: dict[str, Any] = {"default": default, "help": flag.description}
+        settings["hidden"] = bool(flag.no_effect)  # from shell completion
         if flag.is_switch:
             settings |= {"is_flag": True, "type": Switch(flag)}
         else:
@@ -92,7 +93,7 @@ class Command(click.Command):
     def _show_usual(self, ctx: click.Context, _param: click.Parameter, asked: bool) -> None:
         if not asked or ctx.resilient_parsing:
             return
-        formatter, stated = ctx.make_formatter(), statements(self.options)
+        formatter, stated = ctx.make_formatter(), effective(self.options)
         self.format_usage(ctx, formatter)
         formatter.write_paragraph()
         with formatter.indentation():
@@ -176,6 +177,9 @@ class Command(click.Command):
                 if flag.is_path:
                     origin = settings.origins.get(name, flag.name)
                     ctx.params[name] = interpolated(ctx.params[name], origin)
+        for name, (flag, _) in statements(self.options).items():
+            if flag.no_effect and name in settings.given:
+                settings.notes.append((settings.origins.get(name, flag.name), flag.no_effect))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Call the callback. Raises UsageError if options need or exclude each other."""
