@@ -76,7 +76,7 @@ class ModelKeywords(TypedDict, total=False):
     no_preprocess: bool
     no_spm_encode: bool
     workspace: int
-    runtime: str  # without effect
+    runtime: str | None  # without effect
     precision: str
     device: str | None
     cpu_threads: int | None
