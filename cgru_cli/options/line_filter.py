@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .configured import ConfiguredOptions
 from .declaration import Group
-from .kinds import alignment, unchanged, weight
+from .kinds import alignment, device, unchanged, weight
 
 MODEL_AND_TEXT = Group("Model and text")
 SCORES = Group("Scores")
@@ -65,9 +65,9 @@ class FilterOptions(ConfiguredOptions):
     workspace: int = DEVICES.whole(1, 16_777_216, default=2048)("""
         -w --workspace MB: memory for a mini-batch, in addition to the model; larger mini-batches
         are split (MiB)""")
-    device: str | None = DEVICES("""
-        --device cpu|gpu[:N]: device to compute on; if not given, a GPU if there is one that ONNX
-        Runtime supports, else the CPU""")
+    device: str | None = DEVICES.values(device)("""
+        --device cpu|gpu[:N]: device to compute on; if not given, a GPU if there is one and the
+        extra gpu is installed, else the CPU""")
     cpu_threads: int | None = DEVICES.whole(1, 4096)("""
         --cpu-threads N: threads to compute with; all processors if not given""")
     runtime: str | None = DEVICES.choice(

@@ -54,8 +54,8 @@ def some_value(flag, default):
     elif flag.kind in (one_frequency, some_frequencies):
         one = "7u"
     else:
-        one = {"alignment": "hard", "output_sampling": "full 0.5"}.get(
-            flag.name.lstrip("-").replace("-", "_"), "some"
+        one = {"--alignment": "hard", "--output-sampling": "full 0.5", "--device": "gpu"}.get(
+            flag.name, "some"
         )
     return (one,) if flag.many and flag.implied is None else one
 
