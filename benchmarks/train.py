@@ -126,7 +126,7 @@ class Bench:
 
     def floor(self) -> None:
         """Compare the time of plain products with that of updates, in this process."""
-        tensorflow_start.start("cpu", self.a.threads, training=True)
+        tensorflow_start.start("cpu", self.a.threads)
         from products import Products  # which imports TensorFlow
 
         jobs = {p: Updates(self.a, self.folder, p) for p in self.a.precision}
@@ -168,7 +168,7 @@ class Bench:
 
     def keras(self) -> None:
         """Compare the time of keras.layers.LSTM with that of the scan, forward and backward."""
-        tensorflow_start.start("cpu", self.a.threads, training=True)
+        tensorflow_start.start("cpu", self.a.threads)
         from recurrence import Recurrences
 
         updates = Updates(self.a, self.folder, "float32")
@@ -469,7 +469,7 @@ class Updates:
 def update_alone(arguments: argparse.Namespace) -> None:
     """Only update on the batch of the text that takes the most memory."""
     how, folder = arguments.update_alone
-    tensorflow_start.start("cpu", arguments.threads, training=True)
+    tensorflow_start.start("cpu", arguments.threads)
     import tensorflow as tf
 
     from cgru_cli.optimization import objective

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.exceptions import NoArgsIsHelpError
@@ -15,14 +15,16 @@ from .options import click_command, config_file
 from .options.click_command import SETTINGS, WIDTH, Path
 from .options.command_line import Settings
 from .options.config_file import ConfigFile
-from .options.convert import ConvertOptions
-from .options.old_programs import OldProgramsOptions
-from .options.prep import PrepOptions
-from .options.score import ScoreOptions
-from .options.serve import ServeOptions
-from .options.train import TrainOptions
-from .options.translate import TranslateOptions
 from .parameters.program import COMPAT
+
+if TYPE_CHECKING:
+    from .options.convert import ConvertOptions
+    from .options.old_programs import OldProgramsOptions
+    from .options.prep import PrepOptions
+    from .options.score import ScoreOptions
+    from .options.serve import ServeOptions
+    from .options.train import TrainOptions
+    from .options.translate import TranslateOptions
 
 
 class Command(click_command.Command):
@@ -179,7 +181,7 @@ def main() -> None:
 
 
 @main.command(
-    options=ConvertOptions,
+    options="convert.ConvertOptions",
     usual="to store verify average vocabularies force info json arrays",
     page="docs/convert.md",
 )
@@ -203,7 +205,7 @@ def convert(model: str, output: str | None, options: ConvertOptions) -> None:
 
 
 @main.command(
-    options=PrepOptions,
+    options="prep.PrepOptions",
     usual="source target dev test subwords subword_vocabulary tokenize lowercase apply undo",
     page="docs/prepare.md",
 )
@@ -229,7 +231,7 @@ def prep(paths: tuple[str, ...], options: PrepOptions) -> None:
 
 
 @main.command(
-    options=TranslateOptions,
+    options="translate.TranslateOptions",
     usual="model input output vocabularies beam_size normalize n_best alignment compat device",
     page="docs/translate.md",
     stray="; to translate a file, name it with -i",
@@ -251,7 +253,7 @@ def translate(options: TranslateOptions) -> None:
 
 
 @main.command(
-    options=ScoreOptions,
+    options="score.ScoreOptions",
     usual="model source target output normalize word_scores n_best rerank metric reference",
     page="docs/score.md",
     stray="; name the text with -s SRC -t TRG",
@@ -273,7 +275,7 @@ def score(options: ScoreOptions) -> None:
 
 
 @main.command(
-    options=TrainOptions,
+    options="train.TrainOptions",
     usual="model train_sets vocabularies valid_sets dim_emb dim_rnn mini_batch learn_rate "
     "early_stopping device",
     page="docs/train.md",
@@ -298,7 +300,7 @@ def train(data: str | None, options: TrainOptions) -> None:
 
 
 @main.command(
-    options=ServeOptions,
+    options="serve.ServeOptions",
     usual="model host port beam_size device cpu_threads max_lines timeout token_file quiet",
     page="docs/server.md",
     stray="; name models with -m",
@@ -322,7 +324,7 @@ def serve(options: ServeOptions) -> None:
 
 @main.command(
     "old-programs",
-    options=OldProgramsOptions,
+    options="old_programs.OldProgramsOptions",
     usual="force quiet",
     page="docs/old-scripts.md",
 )

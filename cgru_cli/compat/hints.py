@@ -82,7 +82,7 @@ def _of_known(message: str, command: str, words: Sequence[str], options: type) -
     is_number = statements(options)[field][0].is_number
     for program in PROGRAMS:
         theirs = table(program, command)
-        row = theirs.row(typed) if theirs else None
+        row = (theirs.exact(typed) or theirs.key(typed.lstrip("-"))) if theirs else None
         if theirs is None or row is None:
             continue
         if " takes no value" in message:

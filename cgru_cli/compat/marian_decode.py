@@ -5,23 +5,25 @@ from __future__ import annotations
 from ..errors import UsageError
 from .fields import Fields
 from .marian import COMPARED, GENERAL, OTHER_MODELS, cpu_threads, device, precision
-from .row import Option, Refused, Values, is_true
+from .row import NoEffect, Option, Refused, Values, is_true
 from .rows import always, computed, counts_eos, no_effect, refused, row, rows, switched
 
 QUANTISED = "use --precision int8, which quantises a float32 model at the start"
-TYPES = "products are float32, bfloat16 or int8, as --precision says"
+IN_32_BITS = NoEffect("products are float32; --precision int8 is faster")
 UNCUT = str(10**6)  # words; longer than any line
 
 
-def _half(values: tuple[str, ...]) -> Values | Refused:
-    return Refused(TYPES) if is_true(values) else {}
+def _half(values: tuple[str, ...]) -> Values | NoEffect:
+    return IN_32_BITS if is_true(values) else {}
 
 
-def _precision(values: tuple[str, ...]) -> Values | Refused:
-    return Refused(TYPES) if values[0] == "float16" else precision(values)
+def _precision(values: tuple[str, ...]) -> Values | NoEffect:
+    return IN_32_BITS if values[0] == "float16" else precision(values)
 
 
-def _gemm(values: tuple[str, ...]) -> Values | Refused:
+def _gemm(values: tuple[str, ...]) -> Values | NoEffect | Refused:
+    if values[-1] == "packed16":
+        return IN_32_BITS
     return {} if values[-1] == "float32" else Refused(QUANTISED)
 
 
@@ -59,7 +61,7 @@ _COMMON = (
         --device selects the device; by default a GPU if there is one, else the CPU
         --mini-batch-words N = 0: --workspace limits the memory of batches
         --clip-gemm X = 0 (earlier): cgru does not clip products
-        --use-legacy-batching (earlier): TensorFlow chooses how to multiply matrices"""),
+        --use-legacy-batching (earlier): ONNX Runtime chooses how to multiply matrices"""),
     *refused("""
         --optimize, --quantize-range X = 0, --int8shift (earlier), --int8shiftAll (earlier),
         --int8shiftAlpha (earlier), --int8shiftAlphaAll (earlier):

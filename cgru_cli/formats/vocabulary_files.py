@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
 import sentencepiece
-import yaml
 
 from ..errors import CgruError
 from ..system import structured_files
@@ -193,6 +192,8 @@ def _read_text(text: str, path: str) -> dict[str, int]:
 
 def _read_yaml(text: str, path: str) -> dict[str, int]:
     """Words and ids of a YAML mapping. Words are text, even `no`, `null`, `~` and `1.5`."""
+    import yaml  # slow to import
+
     text, restore = _protect_from_yaml(text)
     try:
         return _unique(_yaml_pairs(text, restore, path), path)
@@ -210,6 +211,8 @@ def _yaml_pairs(text: str, restore: Callable[[str], str], path: str) -> Iterator
     Events have the text of scalars before YAML interprets it. They also avoid the tree, which
     libyaml builds recursively until the stack overflows.
     """
+    import yaml
+
     events = yaml.parse(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))
     for expected in (yaml.StreamStartEvent, yaml.DocumentStartEvent, yaml.MappingStartEvent):
         if not isinstance(next(events, None), expected):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,7 +17,7 @@ from ..formats import yaml_cpp
 from . import config_file
 from .command_line import Settings, by_origin, interpolated, one_value_each
 from .config_file import ConfigFile
-from .flags import Flag, grouped, lacking, statements
+from .flags import Flag, effective, grouped, lacking, statements
 
 _HELP = ("-h, --help", "show the options that are used most (-h), or all (--help), and exit")
 SETTINGS = "cgru.settings"  # key in a context, of the values from the command line and files
@@ -60,6 +62,7 @@ class Option(click.Option):
     def __init__(self, name: str, flag: Flag, default: Any):
         self.flag = flag
         settings: dict[str, Any] = {"default": default, "help": flag.description}
+        settings["hidden"] = bool(flag.no_effect)  # from shell completion
         if flag.is_switch:
             settings |= {"is_flag": True, "type": Switch(flag)}
         else:
@@ -74,25 +77,46 @@ _SETTINGS = WIDTH | {"help_option_names": ["--help"]}
 class Command(click.Command):
     """A command whose options a dataclass declares; its callback receives an instance.
 
+    options: the module and the name of the dataclass, which is imported when the command is used;
     usual: fields of the options that -h shows; page: the command's page in the documentation;
     stray: advice for an unexpected argument. The help has a sentence, examples, and paragraphs,
     which -h omits.
     """
 
+    _complete: bool  # whether `_params` has the options
+
     def __init__(
-        self, *args: Any, options: type, usual: str, page: str, stray: str = "", **kwargs: Any
+        self, *args: Any, options: str, usual: str, page: str, stray: str = "", **kwargs: Any
     ):
         super().__init__(*args, **({"context_settings": _SETTINGS, "epilog": page} | kwargs))
-        self.options, self.stray, self.usual = options, stray, usual.split()
+        self._options, self.stray, self.usual = options, stray, usual.split()
         self.allow_extra_args = True  # `parse_words` rejects them
-        self.params += [Option(name, *s) for name, s in statements(options).items()]
-        brief: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False}
-        self.params.append(click.Option(["-h"], callback=self._show_usual, **brief))
+
+    @functools.cached_property
+    def options(self) -> type:
+        """The dataclass of the options."""
+        module, _, name = self._options.partition(".")
+        return getattr(importlib.import_module(f".{module}", __package__), name)
+
+    @property
+    def params(self) -> list[click.Parameter]:
+        """The arguments and options; the options are added on first use."""
+        if not self._complete:
+            self._complete = True
+            self._params += [Option(name, *s) for name, s in statements(self.options).items()]
+            brief: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False}
+            self._params.append(click.Option(["-h"], callback=self._show_usual, **brief))
+        return self._params
+
+    @params.setter
+    def params(self, arguments: list[click.Parameter]) -> None:
+        self._params = arguments
+        self._complete = False
 
     def _show_usual(self, ctx: click.Context, _param: click.Parameter, asked: bool) -> None:
         if not asked or ctx.resilient_parsing:
             return
-        formatter, stated = ctx.make_formatter(), statements(self.options)
+        formatter, stated = ctx.make_formatter(), effective(self.options)
         self.format_usage(ctx, formatter)
         formatter.write_paragraph()
         with formatter.indentation():
@@ -176,6 +200,9 @@ class Command(click.Command):
                 if flag.is_path:
                     origin = settings.origins.get(name, flag.name)
                     ctx.params[name] = interpolated(ctx.params[name], origin)
+        for name, (flag, _) in statements(self.options).items():
+            if flag.no_effect and name in settings.given:
+                settings.notes.append((settings.origins.get(name, flag.name), flag.no_effect))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Call the callback. Raises UsageError if options need or exclude each other."""

@@ -10,7 +10,7 @@ import functools
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import UsageError
@@ -43,7 +43,9 @@ class Flag:
     if it is given without a value; needs: required options, each as typed (`--tune`,
     `--objective mrt`, `--tune or --rerank`); excludes: options that it cannot be combined with;
     by_data: describes the default that depends on the training data, if the declared default holds
-    only with --compat or --defaults fixed.
+    only with --compat or --defaults fixed; no_effect: the reason why an option of earlier versions
+    has no effect, accepted with a note and not shown; former: choices of earlier versions, with
+    advice.
     """
 
     help: str
@@ -60,6 +62,8 @@ class Flag:
     excludes: tuple[str, ...] = ()
     group: str = ""
     by_data: str = ""
+    no_effect: str = ""
+    former: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -165,7 +169,8 @@ class Flag:
             allowed = self.kind in (bool, str) or self._of_kind(str(value)) is not None
         if not allowed:
             wrong = shown(value if given is None else given)
-            raise ValueError(f"{wrong}: {self.expected} is expected")
+            advice = self.former.get(str(value).lower(), f"{self.expected} is expected")
+            raise ValueError(f"{wrong}: {advice}")
 
     def _of_kind(self, text: str) -> Any:
         try:
@@ -292,8 +297,13 @@ def shown_default(default: Any) -> str:
     return "" if default is None or default is False else str(default)
 
 
+def effective(options: type) -> dict[str, tuple[Flag, Any]]:
+    """The statements of the options that have an effect."""
+    return {name: s for name, s in statements(options).items() if not s[0].no_effect}
+
+
 def grouped(options: type) -> Iterator[tuple[str, list[tuple[Flag, Any]]]]:
     """The groups of a command in order: title, then flags and defaults."""
     for group in GROUPS:
-        if members := [s for s in statements(options).values() if s[0].group == group]:
+        if members := [s for s in effective(options).values() if s[0].group == group]:
             yield group, members

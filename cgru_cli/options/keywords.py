@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypedDict, TypeVar, cast
 
-from ..errors import WORDING, CgruError, UsageError
+from ..errors import WORDING, CgruError, UsageError, note
 from ..system.terminal import Progress
 from .configured import ConfiguredOptions
 from .convert import ConvertOptions
@@ -76,7 +76,7 @@ class ModelKeywords(TypedDict, total=False):
     no_preprocess: bool
     no_spm_encode: bool
     workspace: int
-    runtime: str
+    runtime: str | None  # without effect
     precision: str
     device: str | None
     cpu_threads: int | None
@@ -142,6 +142,8 @@ def checked(options: type, given: Mapping[str, Any], known: Sequence[str]) -> di
                 raise UsageError(f"{name}: {error}") from None
         shaped = stated.shaped(tuple(several) if stated.many else several[-1])
         values[name] = None if value is None else shaped
+        if stated.no_effect:
+            note(f"without effect here: {name} ({stated.no_effect})")
     return values
 
 

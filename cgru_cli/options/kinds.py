@@ -104,6 +104,14 @@ EPSILON = Bounds(least=0, most=1)
 WEIGHT = Bounds(least=-1e9, most=1e9)
 
 
+def device(text: str) -> str:
+    """A device to compute on."""
+    kind, colon, number = text.partition(":")
+    if text in ("cpu", "gpu") or (kind == "gpu" and colon and re.fullmatch("[0-9]+", number)):
+        return text
+    raise ValueError("cpu, gpu or gpu:N is expected")
+
+
 COPIED = (
     "patterns of the spans to copy: number, name (dotted or CamelCase), url, email, placeholder "
     "({name}), code (between backticks), and regular expressions"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .configured import ConfiguredOptions
 from .declaration import Group
-from .kinds import alignment, unchanged, weight
+from .kinds import alignment, device, unchanged, weight
 
 MODEL_AND_TEXT = Group("Model and text")
 SCORES = Group("Scores")
@@ -65,14 +65,19 @@ class FilterOptions(ConfiguredOptions):
     workspace: int = DEVICES.whole(1, 16_777_216, default=2048)("""
         -w --workspace MB: memory for a mini-batch, in addition to the model; larger mini-batches
         are split (MiB)""")
-    device: str | None = DEVICES("""
-        --device cpu|gpu[:N]: device to compute on; if not given, a GPU if there is one, else the
-        CPU""")
+    device: str | None = DEVICES.values(device)("""
+        --device cpu|gpu[:N]: device to compute on; if not given, a GPU if there is one and the
+        extra gpu is installed, else the CPU""")
     cpu_threads: int | None = DEVICES.whole(1, 4096)("""
         --cpu-threads N: threads to compute with; all processors if not given""")
-    runtime: str = DEVICES.choice("auto", "tensorflow", "onnx", default="auto")("""
-        --runtime: library that runs the model; auto: ONNX Runtime for an .onnx file, else
-        TensorFlow""")
-    precision: str = DEVICES.choice("float32", "bfloat16", "int8", default="float32")("""
+    runtime: str | None = DEVICES.choice(
+        "auto", "tensorflow", "onnx", no_effect="ONNX Runtime runs every model"
+    )("--runtime: library that ran the model in earlier versions")
+    precision: str = DEVICES.choice(
+        "float32",
+        "int8",
+        default="float32",
+        former={"bfloat16": "only training computes in bfloat16; --precision int8 is faster here"},
+    )("""
         --precision: data type of matrix products; states, sums of the attention and softmax remain
-        float32; int8 quantises the weights at the start and needs a processor with VNNI""")
+        float32; int8 quantises the weights at the start""")

@@ -79,7 +79,7 @@ class ServeOptions(ConfiguredOptions):
     workspace: int = same(TranslateOptions, "workspace")
     device: str | None = same(TranslateOptions, "device")
     cpu_threads: int | None = same(TranslateOptions, "cpu_threads")
-    runtime: str = same(TranslateOptions, "runtime")
+    runtime: str | None = same(TranslateOptions, "runtime")
     precision: str = same(TranslateOptions, "precision")
 
     host: str = ADDRESS.values(default="127.0.0.1")("""

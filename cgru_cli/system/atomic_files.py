@@ -4,7 +4,6 @@ import contextlib
 import contextvars
 import filecmp
 import os
-import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -220,7 +219,7 @@ def _kept(path: Path) -> Path | None:
 
 def _beside(path: Path) -> Path:
     """A new hidden name in the same folder, whose suffix identifies files of killed processes."""
-    return path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.tmp")
+    return path.with_name(f".{path.name[:100]}.{os.urandom(6).hex()}.tmp")
 
 
 def _unlink(path: Path) -> None:

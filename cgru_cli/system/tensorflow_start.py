@@ -1,4 +1,4 @@
-"""Start TensorFlow quickly and quietly, on the chosen device and number of threads."""
+"""Start TensorFlow for training: quickly and quietly, on the chosen devices and threads."""
 
 import contextlib
 import ctypes
@@ -6,27 +6,15 @@ import gc
 import os
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from ..errors import CgruError, UsageError, reason
 from .garbage import collected_by_hand
 
 LEAST_ADDRESSES = 2400 << 20  # bytes of address space, most of which never become memory
 # Keras imports these if they are installed, for features that cgru does not use. Hiding them saves
-# 0.9 of the 3.6 s of CPU time that `cgru translate` takes for one line (median of 8).
+# 0.9 s of CPU time.
 UNUSED = ("matplotlib", "scipy", "IPython")
-
-
-def is_needed(runtimes: Iterable[str], device: str | None) -> bool:
-    """Whether TensorFlow computes one of the models, given the library of each.
-
-    Raises UsageError if it computes no model and the device is not the CPU.
-    """
-    if "tensorflow" in runtimes:
-        return True
-    if device not in (None, "cpu"):
-        raise UsageError(f"--device {device}: ONNX Runtime computes on the CPU")
-    return False
 
 
 def start(
@@ -35,20 +23,32 @@ def start(
     devices: Sequence[str] = (),
     *,
     compilation_cache: bool = False,
-    **more: bool,
 ) -> None:
-    """Import and configure TensorFlow for a command, which owns the process.
+    """Import TensorFlow, and choose its device (cpu, gpu, gpu:N) and its number of threads.
 
-    compilation_cache: keep XLA's compiled code for later processes. See `configure` for the other
-    arguments and for the errors raised.
+    devices: several devices instead: gpu:N or N, or cpu:0, cpu:1, ... that share the processors.
+    compilation_cache: keep XLA's compiled code for later processes. Raises CgruError if TensorFlow
+    cannot be loaded, a device does not exist, or TensorFlow has already computed in this process.
     """
     _check_addresses()
     if compilation_cache:
         _keep_compiled()
-    if "tensorflow" not in sys.modules:
-        with quick_import():
-            import_tensorflow()
-    configure(device, threads, devices, **more)
+    with contextlib.nullcontext() if "tensorflow" in sys.modules else quick_import():
+        import_tensorflow()
+    import tensorflow as tf
+
+    if threads is not None and threads < 1:
+        raise UsageError(f"--cpu-threads {threads}: at least one is needed")
+    try:
+        with _silent_descriptor():
+            _choose(tf, device, devices)
+            if threads is not None:
+                tf.config.threading.set_intra_op_parallelism_threads(threads)
+                tf.config.threading.set_inter_op_parallelism_threads(threads)
+    except RuntimeError:  # TensorFlow has already computed
+        raise CgruError(
+            "device and threads must be chosen before TensorFlow computes for the first time"
+        ) from None
 
 
 def import_tensorflow() -> None:
@@ -73,57 +73,6 @@ def import_tensorflow() -> None:
         raise CgruError(
             f"Keras runs on {keras.config.backend()} here; cgru needs it on TensorFlow: set "
             "KERAS_BACKEND=tensorflow before Keras is imported"
-        )
-
-
-def configure(
-    device: str | None,
-    threads: int | None,
-    devices: Sequence[str] = (),
-    *,
-    training: bool = False,
-    long_running: bool = False,
-) -> None:
-    """Choose TensorFlow's device (cpu, gpu, gpu:N) and its number of threads.
-
-    devices: several devices instead: gpu:N or N, or cpu:0, cpu:1, ... that share the processors.
-    training: run independent operations in parallel, such as those of gradients; the operations of
-    a search depend on each other. long_running: start operations in only one thread, because oneDNN
-    keeps a program for each shape in every thread that starts operations. Raises CgruError if
-    TensorFlow cannot be loaded, a device does not exist, or TensorFlow has already computed in this
-    process.
-    """
-    global _process
-    check_process()
-    import_tensorflow()
-    import tensorflow as tf
-
-    _process = os.getpid()
-    if threads is not None and threads < 1:
-        raise UsageError(f"--cpu-threads {threads}: at least one is needed")
-    try:
-        with _silent_descriptor():
-            _choose(tf, device, devices)
-            if threads is not None:
-                tf.config.threading.set_intra_op_parallelism_threads(threads)
-            if threads is not None or long_running:
-                starting = threads if threads and training else 1
-                tf.config.threading.set_inter_op_parallelism_threads(starting)
-    except RuntimeError:  # TensorFlow has already computed
-        raise CgruError(
-            "device and threads must be chosen before TensorFlow computes for the first time"
-        ) from None
-
-
-_process = 0  # id of the process that has configured TensorFlow
-
-
-def check_process() -> None:
-    """Raise CgruError in a fork of a process that uses TensorFlow, where it would hang."""
-    if _process not in (0, os.getpid()):
-        raise CgruError(
-            "TensorFlow hangs in a process forked from one that has used it; start processes with "
-            "multiprocessing.get_context('spawn'), or load models only in forked processes"
         )
 
 
@@ -194,7 +143,7 @@ def _is_complete(path: str) -> bool:
 def _keep_freed_memory() -> None:
     """Let glibc keep large buffers for reuse.
 
-    Every step allocates the logits; mapping them again takes a sixth of a translation's CPU time.
+    Every update allocates the logits, and mapping their pages again takes CPU time.
     """
     trim_threshold, mmap_threshold = -1, -3  # of mallopt(3)
     with contextlib.suppress(OSError, AttributeError):

@@ -1,9 +1,7 @@
 """Versions of cgru and its packages, the processor's instructions, and optional packages."""
 
 import importlib
-import platform
 import re
-from importlib import metadata
 from typing import Any
 
 from .. import __version__
@@ -18,16 +16,22 @@ _INSTRUCTIONS = {
 }
 
 
-def installed(module: str, extra: str) -> Any:
-    """Import a module of an extra of cgru. Raises NotInstalled if it is missing."""
+def installed(module: str, extra: str = "") -> Any:
+    """Import a module of an extra of cgru, or one that only some installations have.
+
+    Raises NotInstalled if it is missing.
+    """
     try:
         return importlib.import_module(module)
     except ImportError:
         package = module.partition(".")[0].replace("_", "-")
-        raise NotInstalled(f"{package} is not installed: pip install 'cgru[{extra}]'") from None
+        advice = f"'cgru[{extra}]'" if extra else package
+        raise NotInstalled(f"{package} is not installed: pip install {advice}") from None
 
 
 def _version_of(package: str) -> str:
+    from importlib import metadata  # slow to import
+
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -54,6 +58,8 @@ def instructions() -> dict[str, str]:
 
 def described() -> str:
     """Versions and instructions as lines of text, without importing TensorFlow."""
+    import platform
+
     packages = {"TensorFlow": "tensorflow", "Keras": "keras", "ONNX Runtime": "onnxruntime"}
     packages["NumPy"] = "numpy"
     abilities = [" ".join(pair) for pair in instructions().items()]

@@ -8,6 +8,7 @@ mark-up use the functions at the end: in a line, one character stands for each p
 Each pattern searches from an opening mark only to the next one, so that time stays linear.
 """
 
+import functools
 import html
 import re
 from collections import Counter
@@ -117,10 +118,14 @@ _PATTERNS = {
 }
 _NOT_KEPT = ("text", "ticks_alone", "markup")
 _NO_NOUNS = {*_ASIDES, "attributes", "note", "emoji"}
-_PROTECTED = {
-    form: re.compile("|".join(f"(?P<{name}>{one})" for name, one in table.items()), re.DOTALL)
-    for form, table in _PATTERNS.items()
-}
+
+
+@functools.cache  # compiled on first use, because few texts have markup
+def _protected(form: str) -> re.Pattern[str]:
+    table = _PATTERNS[form]
+    return re.compile("|".join(f"(?P<{name}>{one})" for name, one in table.items()), re.DOTALL)
+
+
 FIRST, _MOST = 0xF0000, 0x20000  # the first character that stands for a text, and their number
 STANDING = re.compile("[\U000f0000-\U0010ffff]")
 _DIVS = (  # their arguments are titles
@@ -207,7 +212,7 @@ def protected(text: str, form: str) -> list[Protected]:
     found: list[Protected] = []
     tags: list[re.Match[str]] = []
     place = 0
-    while match := _PROTECTED[form].search(text, place):
+    while match := _protected(form).search(text, place):
         place, name = match.end(), match.lastgroup or ""
         if name == "markup" and not match["slash"] and (raw := match["name"].lower()) in _RAW:
             closing = re.compile(rf"</{raw}\b[^<>]*>", re.IGNORECASE).search(text, place)
@@ -352,7 +357,7 @@ def block_end(text: str, start: int, end: int) -> int | None:
     if match := _WHOLE.match(text, start, end):
         return match.end()
     place = start
-    while match := _PROTECTED["markdown"].match(text, place, end):
+    while match := _protected("markdown").match(text, place, end):
         if match.lastgroup not in _OF_BLOCKS:
             return None
         blank = _BLANK.match(text, match.end(), end)

@@ -21,7 +21,6 @@ import sentencepiece
 from ..errors import CgruError, warn
 from ..parameters.structure import EOS_ID
 from ..system.lines import tokens
-from ..system.process_pool import alone
 from ..system.signals import StopRequest
 from ..system.structured_files import read_bytes
 from ..system.versions import installed
@@ -107,6 +106,8 @@ def learn_pieces(
             text = os.path.join(place, "text")
             with open(text, "w", encoding="utf-8", newline="\n") as file:
                 file.writelines(f"{line}\n" for line in chain(beginning, lines))
+            from ..system.process_pool import alone  # slow to import
+
             model = alone(_trained_on_file, text, wanted)
     pieces = sentencepiece.SentencePieceProcessor(model_proto=model).get_piece_size()
     if pieces < size:

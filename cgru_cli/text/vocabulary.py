@@ -2,7 +2,6 @@
 
 import copy
 import functools
-import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -142,6 +141,8 @@ class Vocabulary:
     @functools.cached_property
     def fingerprint(self) -> str:
         """SHA-256, in hexadecimal, of words and ids, regardless of the names of EOS and UNK."""
+        import hashlib  # slow to import
+
         words = {**self.words, self.eos_id: EOS_NAMES[0], self.unk_id: UNK_NAMES[0]}
         content = json.dumps([self.eos_id, self.unk_id, self.size, sorted(words.items())])
         return hashlib.sha256(content.encode("ascii")).hexdigest()

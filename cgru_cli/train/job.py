@@ -85,7 +85,6 @@ def _join(options: TrainOptions) -> Replicas:
         options.device,
         options.cpu_threads,
         options.together,
-        training=True,
         compilation_cache=options.jit != "off",
     )
     from ..optimization.cluster import Cluster

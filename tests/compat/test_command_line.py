@@ -250,6 +250,25 @@ def test_a_default_may_be_spelled_as_another_number(line):
         parsed(*re.sub(r"[013]\.0", "5", line).split())
 
 
+@pytest.mark.parametrize("command", ["translate", "score"])
+def test_products_of_marian_in_16_bits_are_float32(command):
+    for line in ("--fp16", "--precision float16", "--precision float16 float32", "-g packed16"):
+        options, note = parsed_with_note(command, "--compat", "marian", "-m", "a", *line.split())
+        assert options.precision == "float32"
+        typed = line.partition(" ")[0]
+        assert (
+            note
+            == f"without effect here: {typed} (products are float32; --precision int8 is faster)"
+        )
+    for line, precision in (("--fp16 false", "float32"), ("--precision int8", "int8")):
+        options, note = parsed_with_note(command, "--compat", "marian", "-m", "a", *line.split())
+        assert (options.precision, note) == (precision, "")
+    with pytest.raises(
+        click.UsageError, match="-g packed8avx2 cannot be honoured: use --precision"
+    ):
+        parsed(command, "--compat", "marian", "-m", "a", "-g", "packed8avx2")
+
+
 def test_values_that_marian_implies():
     options = parsed(
         "translate", "--compat", "marian", "-m", "a", "--word-penalty", "--cpu-threads"

@@ -10,7 +10,7 @@ from documentation import commands, of_cgru, parse
 from tables import each_row
 
 from cgru_cli.cli import main
-from cgru_cli.options.flags import grouped, statements
+from cgru_cli.options.flags import effective, grouped, statements
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -34,7 +34,7 @@ def test_the_short_help_has_examples_and_the_usual_options(command):
     for words in commands(examples):
         if arguments := of_cgru(words):
             parse(arguments[0], arguments[1:])
-    assert f"cgru {command} --help shows all {len(statements(stated.options))} options." in text
+    assert f"cgru {command} --help shows all {len(effective(stated.options))} options." in text
 
 
 def test_the_short_flag_is_there_whoever_asks_first_for_the_options(monkeypatch):

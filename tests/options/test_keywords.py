@@ -66,6 +66,18 @@ def test_lists_and_paths_become_what_options_hold():
         checked(TranslateOptions, {"beam_size": True}, known)
 
 
+def test_a_keyword_without_effect_is_accepted_with_a_note(capsys):
+    for options in (TranslateOptions, ScoreOptions):
+        assert checked(options, {"runtime": "onnx"}, ["runtime"]) == {"runtime": "onnx"}
+        note = "cgru: note: without effect here: runtime (ONNX Runtime runs every model)\n"
+        assert capsys.readouterr().err == note
+        with pytest.raises(UsageError, match=r"^runtime: jax: one of auto, tensorflow, onnx is"):
+            checked(options, {"runtime": "jax"}, ["runtime"])
+        with pytest.raises(UsageError, match=r"^precision: bfloat16: only training computes in"):
+            checked(options, {"precision": "bfloat16"}, ["precision"])
+        assert capsys.readouterr().err == ""
+
+
 @pytest.mark.parametrize(
     ("message", "expected"),
     [

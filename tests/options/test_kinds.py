@@ -10,6 +10,7 @@ from tables import each_row
 from cgru_cli.options.kinds import (
     Bounds,
     alignment,
+    device,
     frequencies,
     frequency,
     is_never,
@@ -54,6 +55,13 @@ def test_what_is_no_frequency(text):
         frequency(text)
     with pytest.raises(ValueError):
         one_frequency(text)
+
+
+def test_devices():
+    assert [*map(device, ("cpu", "gpu", "gpu:0", "gpu:12"))] == ["cpu", "gpu", "gpu:0", "gpu:12"]
+    for text in ("", "tpu", "cuda", "gpu:", "gpu:x", "gpu:-1", "gpu:\u0663", "cpu:1", "0"):
+        with pytest.raises(ValueError, match=r"^cpu, gpu or gpu:N is expected$"):
+            device(text)
 
 
 @pytest.mark.parametrize("text", ["0", "0e", "0u,0e"])

@@ -6,11 +6,12 @@ import re
 
 import pytest
 from click.testing import CliRunner
+from command_lines import parsed_with_note
 from tables import each_row
 
 from cgru_cli.cli import main
 from cgru_cli.errors import UsageError
-from cgru_cli.options.flags import GROUPS, grouped, statements
+from cgru_cli.options.flags import GROUPS, effective, grouped, statements
 from cgru_cli.options.kinds import one_frequency, some_frequencies
 from cgru_cli.options.prep import PrepOptions
 from cgru_cli.options.score import ScoreOptions
@@ -53,8 +54,8 @@ def some_value(flag, default):
     elif flag.kind in (one_frequency, some_frequencies):
         one = "7u"
     else:
-        one = {"alignment": "hard", "output_sampling": "full 0.5"}.get(
-            flag.name.lstrip("-").replace("-", "_"), "some"
+        one = {"--alignment": "hard", "--output-sampling": "full 0.5", "--device": "gpu"}.get(
+            flag.name, "some"
         )
     return (one,) if flag.many and flag.implied is None else one
 
@@ -214,6 +215,54 @@ def test_a_choice_is_read_in_any_case():
     assert TrainOptions(objective="MRT", mrt_samples=3).minimizes_risk
 
 
+# --- options and choices of earlier versions ---------------------------------------------------
+
+OLD = [stated for stated in ALL if stated[2].no_effect]
+NOTE = "without effect here: {} (ONNX Runtime runs every model)"
+
+
+@each_row("stated", OLD, ids=named)
+def test_an_option_without_effect_is_accepted_with_a_note(stated, tmp_path):
+    command, name, flag, _ = stated
+    more = [] if command == "serve" else ["--compat", "marian"]
+    for value in flag.choices:
+        for line in ([flag.name, value], [f"{flag.name}={value}"], [*more, flag.name, value]):
+            options, noted = parsed_with_note(command, *line, "-m", "m.npz")
+            assert noted == NOTE.format(flag.name)
+            assert options.model == ("m.npz",)
+    assert refused(command, f"{flag.name}=x").startswith(f"cgru: {flag.name} x: one of auto, ")
+    file = tmp_path / "options.yml"
+    file.write_text(f"{name}: {flag.choices[0]}\nmodel: [m.npz]\n")
+    options, noted = parsed_with_note(command, "-c", file)
+    assert noted == NOTE.format(f"{file}: {name}")
+    assert parsed_with_note(command, "-m", "m.npz")[1] == ""
+    # it is neither shown nor written
+    for asked in ("--help", "-h"):
+        assert flag.name not in CliRunner().invoke(main, [command, asked]).output
+    dumped = CliRunner().invoke(main, [command, flag.name, flag.choices[0], "--dump-config"])
+    assert dumped.exit_code == 0 and f"\n{name}:" not in dumped.stdout
+
+
+def test_the_options_without_effect():
+    assert [(command, flag.name) for command, _, flag, _ in OLD] == [
+        (command, "--runtime") for command in COMMANDS if command in ("translate", "score", "serve")
+    ]
+
+
+@each_row("stated", [stated for stated in ALL if stated[2].former], ids=named)
+def test_former_choices_are_refused_with_advice(stated, tmp_path):
+    command, name, flag, _ = stated
+    assert not flag.former.keys() & set(flag.choices)
+    for choice, advice in flag.former.items():
+        for value in (choice, choice.upper()):
+            line = refused(command, flag.name, value)
+            assert line == f"cgru: {flag.name} {value}: {advice} (see cgru {command} --help)"
+        file = tmp_path / "options.yml"
+        file.write_text(f"{name}: {choice}\n")
+        result = CliRunner().invoke(main, [command, "-c", str(file), "-m", "m.npz"])
+        assert result.stderr == f"cgru: {file}: {name} {choice}: {advice}\n", result.stderr
+
+
 # --- groups and words ---------------------------------------------------------------------------
 
 
@@ -221,9 +270,7 @@ def test_a_choice_is_read_in_any_case():
 def test_every_option_is_in_one_group(command):
     options = COMMANDS[command]
     shown = [flag for _, members in grouped(options) for flag, _ in members]
-    assert sorted(map(repr, shown)) == sorted(
-        repr(flag) for flag, _ in statements(options).values()
-    )
+    assert sorted(map(repr, shown)) == sorted(repr(flag) for flag, _ in effective(options).values())
     titles = [title for title, _ in grouped(options)]
     assert len(titles) == len(set(titles)) and set(titles) <= set(GROUPS)
     assert ("" in titles) == (len(shown) < 10)

@@ -72,7 +72,7 @@ def parse(command: str, arguments: list[str]) -> None:
     if {"-h", "--help"} & set(arguments):
         return
     # 1, the value of every variable, is not valid for these options
-    valid = {("--output-sampling", "1"): "full", ("--precision", "1"): "bfloat16"}
+    valid = {("--output-sampling", "1"): "full", ("--precision", "1"): "float32"}
     arguments = [valid.get((before, word), word) for before, word in pairwise(["", *arguments])]
     stated = main.commands[command]
     with (

@@ -32,7 +32,7 @@ def test_invalid_devices_and_threads():
 
 
 def test_start_is_quiet():
-    """A separate process shows all of stderr. Operations run in parallel only in training."""
+    """A separate process shows all of stderr."""
     program = (
         "import os, sys\n"
         "from cgru_cli.system import tensorflow_start\n"
@@ -41,8 +41,6 @@ def test_start_is_quiet():
         "    sys.stderr.write('written \\N{SNOWMAN}\\n')\n"
         "tensorflow_start.start('cpu', 3)\n"
         "from tensorflow.config import threading as t\n"
-        "print(t.get_intra_op_parallelism_threads(), t.get_inter_op_parallelism_threads())\n"
-        "tensorflow_start.start('cpu', 3, training=True)\n"
         "print(t.get_intra_op_parallelism_threads(), t.get_inter_op_parallelism_threads())\n"
         "tensorflow_start.start('cpu', 1)\n"
         "assert not {'matplotlib', 'scipy', 'IPython'} & set(sys.modules)\n"
@@ -54,23 +52,21 @@ def test_start_is_quiet():
     environment = os.environ | {"PYTHONIOENCODING": "ascii"}
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    assert done.stdout.split() == ["3", "1", "3", "3", "1", "729.0"]
+    assert done.stdout.split() == ["3", "3", "1", "729.0"]
     assert done.stderr == "written \\u2603\n"
 
 
-def test_configure_in_a_program_of_the_user():
+def test_start_in_a_program_that_has_computed():
     program = (
-        "import gc\n"
         "from cgru_cli.errors import CgruError\n"
-        "from cgru_cli.system.tensorflow_start import configure\n"
-        "configure('cpu', 2)\n"
-        "assert not gc.get_freeze_count()\n"
+        "from cgru_cli.system.tensorflow_start import start\n"
+        "start('cpu', 2)\n"
         "import tensorflow as tf\n"
         "assert tf.config.threading.get_intra_op_parallelism_threads() == 2\n"
         "tf.constant(1) + 1\n"
-        "configure(None, None)\n"
+        "start(None, None)\n"
         "try:\n"
-        "    configure('cpu', 3)\n"
+        "    start('cpu', 3)\n"
         "except CgruError as error:\n"
         "    print(error)\n"
     )
@@ -104,10 +100,7 @@ def test_threads_that_start_operations(monkeypatch):
     asked = []
     monkeypatch.setattr(tf.config.threading, "set_intra_op_parallelism_threads", lambda _: None)
     monkeypatch.setattr(tf.config.threading, "set_inter_op_parallelism_threads", asked.append)
-    configure = tensorflow_start.configure
-    configure(None, None)
+    tensorflow_start.start(None, None)
     assert asked == []  # TensorFlow's default: one per processor
-    configure(None, None, long_running=True)
-    configure(None, 3)
-    configure(None, 3, training=True)
-    assert asked == [1, 1, 3]
+    tensorflow_start.start(None, 3)
+    assert asked == [3]
