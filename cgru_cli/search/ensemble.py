@@ -42,6 +42,11 @@ class Ensemble(Stepper):
         self._cells = [_starting("new_cells", session) for session in self._begin]
         self._memory = [_starting("new_memory", session) for session in self._begin]
 
+    def share_processors(self) -> None:
+        """See `Session.share_processors`."""
+        for session in (*self._begin, self._step):
+            session.share_processors()
+
     def encode(self, sources: Sources) -> Encoded:
         states, memories = [], []
         members = zip(self._begin, self._cells, self._memory, sources, strict=True)

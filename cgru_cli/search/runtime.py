@@ -64,26 +64,20 @@ class Session:
 
     def __init__(self, computation: Computation, settings: Settings):
         """Raises CgruError if ONNX Runtime cannot prepare the graph."""
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = settings.threads
-        # spinning between the products of a step would take half of the CPU time
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.log_severity_level = _ERRORS_ONLY
-        if computation.arrays:
-            values = map(onnxruntime.OrtValue.ortvalue_from_numpy, computation.arrays.values())
-            options.add_external_initializers(list(computation.arrays), list(values))
-        try:
-            self._session = onnxruntime.InferenceSession(
-                computation.content, options, providers=settings.providers
-            )
-        except Exception as error:
-            raise CgruError(f"ONNX Runtime cannot prepare the model: {reason(error)}") from None
+        self._session = _session(computation, settings.threads, settings.providers)
         several = settings.threads > 1 or len(settings.providers) > 1
         self._process = os.getpid() if several else None  # the only process that can run it
+        # kept only if `share_processors` may need it, because it holds arrays
+        self._computation = computation if settings.threads > 1 else None
+        self._providers = settings.providers
         self._inputs = {one.name: one for one in self._session.get_inputs()}
         self._shapes = {one.name: one.shape for one in self._session.get_outputs()}
+
+    def share_processors(self) -> None:
+        """Compute each call in one thread from now on, because several calls run side by side."""
+        if self._computation is not None:
+            self._session = _session(self._computation, 1, self._providers)
+            self._computation = None
 
     @property
     def outputs(self) -> list[str]:
@@ -122,6 +116,23 @@ class Session:
                 x = x.view(kind)
             given[name] = np.asarray(x, order="C")
         return self._session.run(outputs, given)
+
+
+def _session(computation: Computation, threads: int, providers: list[Any]) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    # spinning between the products of a step would take half of the CPU time
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = _ERRORS_ONLY
+    if computation.arrays:
+        values = map(onnxruntime.OrtValue.ortvalue_from_numpy, computation.arrays.values())
+        options.add_external_initializers(list(computation.arrays), list(values))
+    try:
+        return onnxruntime.InferenceSession(computation.content, options, providers=providers)
+    except Exception as error:
+        raise CgruError(f"ONNX Runtime cannot prepare the model: {reason(error)}") from None
 
 
 def prepared(

@@ -133,8 +133,12 @@ class LineSearch:
     ) -> Iterator[tuple[int, Request, Sequence[SearchResult]]]:
         """The results of lines that satisfy their constraints; `again` receives the other lines."""
         batches = self._batches([len(request.source) for _, request in searched])
-        searches = (self._searched([searched[i] for i in batch], settings) for batch in batches)
-        for number, request, found in side_by_side(searches, self._side_by_side(searched, batches)):
+        threads = self._side_by_side(searched, batches)
+        if threads > 1:
+            self._ensemble.share_processors()
+        # the longest first, so that all threads end at about the same time
+        searches = (self._searched([searched[i] for i in b], settings) for b in batches[::-1])
+        for number, request, found in side_by_side(searches, threads):
             results = request.accepted(found)
             if results is None:
                 again.append((number, request.forced()))

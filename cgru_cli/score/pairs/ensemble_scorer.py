@@ -129,6 +129,11 @@ class EnsembleScorer:
             pairs.append(ScoredPair(source, hypothesis, of_models))
         return pairs
 
+    def share_processors(self) -> None:
+        """See `Session.share_processors`."""
+        for model in self.models:
+            model.share_processors()
+
     def views(self, pair: ScoredPair, names: Sequence[str]) -> list[View]:
         """The heat map of a model, or of an ensemble's mean and of each model with attention."""
         together = MEAN if len(self.models) > 1 else names[0]
@@ -196,6 +201,9 @@ def in_batches(
 
     largest = max((len(batch) * max(sizes[i] for i in batch) for batch in together), default=1)
     threads = min(scorers[0].models[0].threads, len(together), max(1, max_tokens // largest))
+    if threads > 1:
+        for scorer in scorers:
+            scorer.share_processors()
     yield from side_by_side(map(scored, together), threads)
 
 
