@@ -136,6 +136,8 @@ class LineSearch:
         threads = self._side_by_side(searched, batches)
         if threads > 1:
             self._ensemble.share_processors()
+            if self.plan.channel:
+                self.plan.channel.share_processors()
         # the longest first, so that all threads end at about the same time
         searches = (self._searched([searched[i] for i in b], settings) for b in batches[::-1])
         for number, request, found in side_by_side(searches, threads):

@@ -10,7 +10,7 @@ from deep_equations import DeepModel
 from models import pad_source, reference
 
 from cgru_cli.parameters.structure import Type
-from cgru_cli.search.beam import shrinking_beam
+from cgru_cli.search.beam import BeamSearch
 from cgru_cli.search.constraints import Avoided, Constraints
 from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.hypotheses import SearchBatch
@@ -72,7 +72,12 @@ def searched(beam, candidates, *, alpha=1.0, unk=None, constraints=(), batches=1
         lattice = ENSEMBLE.begin([pad_source(sources), nothing])
         lengths = [len(source) + 1 for source in sources]
         begun.append(SearchBatch(lattice, lengths, [LONGEST] * len(some), (), constraints))
-    lists = dict(shrinking_beam(begun, settings, ranking=ranking))
+    search = BeamSearch(settings, ranking)
+    for batch in begun:  # join the search
+        search.admit(batch)
+    lists = {}
+    while len(search.rows.sentence):
+        lists |= dict(search.step())
     return [lists[number] for number in range(len(SOURCES))]
 
 
