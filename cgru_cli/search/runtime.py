@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import CgruError, reason, warn
 from ..formats.model import Model
+from ..parameters.structure import Structure
 
 if TYPE_CHECKING:
     from ..network.graphs import Computation
@@ -23,13 +24,28 @@ _ERRORS_ONLY = 4  # errors become exceptions anyway
 class PreparedModel:
     """One model for search and scoring: its network, whose arrays are constants of graphs."""
 
-    def __init__(self, structure: Any, arrays: Mapping[str, Any], settings: Settings | None = None):
-        """arrays: float32, or `Integers`, by their DL4MT/Nematus names."""
+    def __init__(
+        self,
+        structure: Structure,
+        arrays: Mapping[str, Any],
+        settings: Settings | None = None,
+        *,
+        once: bool = False,
+    ):
+        """arrays: float32, or `Integers`, by their DL4MT/Nematus names. once: whether the graphs of
+        an ensemble are all that the model is for, so that its arrays may then be released.
+        """
         from ..network import graphs
 
         self.structure = structure
         self.settings = settings or Settings()
+        self._once = once
         self.network: Network = graphs.network_of(structure, arrays)
+
+    def release(self) -> None:
+        """Release the network and its arrays, unless other graphs may need them."""
+        if self._once:
+            del self.network
 
     def session(self, computation: Computation) -> Session:
         """A session for a graph of this model."""
@@ -136,11 +152,15 @@ def _session(computation: Computation, threads: int, providers: list[Any]) -> An
 
 
 def prepared(
-    model: Model, precision: str = "float32", settings: Settings | None = None
+    model: Model,
+    precision: str = "float32",
+    settings: Settings | None = None,
+    *,
+    once: bool = False,
 ) -> PreparedModel:
     """Prepare a model for search and scoring; this removes its arrays from it.
 
-    precision: float32 or int8; the arrays of a file in 8 bits remain so.
+    precision: float32 or int8; the arrays of a file in 8 bits remain so. once: see `PreparedModel`.
     """
     arrays: Mapping[str, Any] = model.arrays
     model.arrays = {}
@@ -148,4 +168,4 @@ def prepared(
         from ..network.integer_products import in_8_bits
 
         arrays = in_8_bits(model.structure, arrays)
-    return PreparedModel(model.structure, arrays, settings)
+    return PreparedModel(model.structure, arrays, settings, once=once)

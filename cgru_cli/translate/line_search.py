@@ -31,8 +31,10 @@ if TYPE_CHECKING:
 class LineSearch:
     """Searches for translations of lines, with one model or an ensemble."""
 
-    def __init__(self, plan: SearchPlan, models: Sequence[LoadedModel]):
-        """models: the plan's models, whose arrays move into the networks."""
+    def __init__(self, plan: SearchPlan, models: Sequence[LoadedModel], *, scores: bool = False):
+        """models: the plan's models, whose arrays move into the networks. scores: whether
+        `prepared` is needed for scoring, too.
+        """
         from ..search.ensemble import Ensemble
         from ..search.runtime import Settings, prepared
         from ..search.scoring import Members
@@ -44,9 +46,12 @@ class LineSearch:
         options = plan.options
         settings = Settings(options.device, options.cpu_threads)
         self.threads = settings.threads
-        self.prepared = [prepared(one.model, options.precision, settings) for one in models]
+        shows_each = bool(options.heatmap) and len(plan.weights) > 1
+        once = not (scores or shows_each)
+        self.prepared = [
+            prepared(one.model, options.precision, settings, once=once) for one in models
+        ]
         self._ensemble = Ensemble(self.prepared, weights)
-        shows_each = options.heatmap and len(plan.weights) > 1
         self._members = Members(self.prepared) if shows_each else None
         self._follow(plan)
 

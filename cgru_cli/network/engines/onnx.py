@@ -116,12 +116,16 @@ class Graph:
 
     def __init__(self, outer: Graph | None = None):
         self.outer = outer
-        self.outermost: Graph = outer.outermost if outer else self
         self.nodes: list[NodeProto] = []
         self.inputs: list[Tensor] = []
         self.constants: dict[str, np.ndarray] = {}
         self.known: dict[Any, Any] = {}  # results by operation, inputs and attributes
         self.count = 0  # of names, in the outermost graph
+
+    @property
+    def outermost(self) -> Graph:
+        """The graph that has no outer one."""
+        return self.outer.outermost if self.outer else self  # not stored: a cycle keeps arrays
 
     def fresh(self) -> str:
         """A new name, unlike those of a model's arrays."""
