@@ -818,9 +818,8 @@ def stack_of(function: Callable[[Tensor], Tensor], number: Any) -> Tensor:
 
 
 def scan(
-    cell: Any, carry: Any, inputs: Any, fixed: Any, *, differentiable: bool = False
+    cell: Any, carry: Any, inputs: Any, fixed: Any, *, differentiable: bool = True
 ) -> tuple[Any, Any]:
-    assert not differentiable  # noqa: S101 - TensorFlow computes gradients
     states, steps = nest.flatten(carry), nest.flatten((inputs, fixed))
     with graph(_GRAPH.get()) as inside:
         before = [inside.input(inside.fresh(), x.dtype, x.shape) for x in states]
