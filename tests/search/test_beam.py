@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from cases import random_arrays, tiny
-from ensembles import OneSource
+from ensembles import OneSource, joined
 from forced import force_decode
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -714,9 +714,9 @@ def test_sentences_that_join_a_search_are_translated_as_alone(sources, cut, best
             lattice = a_decoder.begin(pad_source([[(i,) for i in s] for s in batch]))
             yield SearchBatch(lattice, lengths, [2 * length for length in lengths])
 
-    together = list(shrinking_beam(batches(), how))
-    assert sorted(number for number, _ in together) == list(range(len(sources)))
-    for number, found in together:
+    together = joined(batches(), how)
+    assert sorted(together) == list(range(len(sources)))
+    for number, found in together.items():
         source = [(i,) for i in sources[number]]
         (alone,) = run(shrinking_beam, a_decoder, [source], 2 * len(source) + 2, how)
         for one, other in itertools.zip_longest(

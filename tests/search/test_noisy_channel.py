@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from cases import random_arrays, tiny
 from deep_equations import DeepModel
+from ensembles import joined
 from models import pad_source, reference
 
 from cgru_cli.parameters.structure import Type
-from cgru_cli.search.beam import BeamSearch
+from cgru_cli.search.beam import shrinking_beam
 from cgru_cli.search.constraints import Avoided, Constraints
 from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.hypotheses import SearchBatch
@@ -72,12 +73,10 @@ def searched(beam, candidates, *, alpha=1.0, unk=None, constraints=(), batches=1
         lattice = ENSEMBLE.begin([pad_source(sources), nothing])
         lengths = [len(source) + 1 for source in sources]
         begun.append(SearchBatch(lattice, lengths, [LONGEST] * len(some), (), constraints))
-    search = BeamSearch(settings, ranking)
-    for batch in begun:  # join the search
-        search.admit(batch)
-    lists = {}
-    while len(search.rows.sentence):
-        lists |= dict(search.step())
+    if batches > 1:
+        lists = joined(begun, settings, ranking)
+    else:
+        lists = dict(shrinking_beam(begun, settings, ranking=ranking))
     return [lists[number] for number in range(len(SOURCES))]
 
 
@@ -127,8 +126,8 @@ def test_unlimited_beam_ranks_every_translation(alpha):
 )
 def test_narrow_beam_equals_plain_python(beam, candidates, unk):
     together = searched(beam, candidates, unk=unk)
-    joined = searched(beam, candidates, unk=unk, batches=3)
-    for source, results, same in zip(SOURCES, together, joined, strict=True):
+    one_by_one = searched(beam, candidates, unk=unk, batches=3)
+    for source, results, same in zip(SOURCES, together, one_by_one, strict=True):
         own = [tuple(int(word) for word in r.words if word != EOS) for r in results]
         plain = plain_beam(source, beam, candidates, unk=unk)
         assert own == [words for words, _ in plain]

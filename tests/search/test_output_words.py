@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from cases import random_arrays, tiny
-from ensembles import OneSource
+from ensembles import OneSource, joined
 from models import pad_source
 from tolerances import LOG_PROBABILITY
 
@@ -87,7 +87,7 @@ def searched(decoder, batches, **settings):
             lattice = decoder.begin(pad_source(sources), sets)
             yield SearchBatch(lattice, lengths, [6] * len(sources))
 
-    lists = dict(shrinking_beam(begun(), SearchSettings(**({"beam_size": 4} | settings))))
+    lists = joined(begun(), SearchSettings(**({"beam_size": 4} | settings)))
     return [
         [(tuple(r.words.tolist()), r.score, r.word_scores.tolist()) for r in lists[number]]
         for number in range(len(lists))
