@@ -120,6 +120,8 @@ class Graph:
         self.inputs: list[Tensor] = []
         self.constants: dict[str, np.ndarray] = {}
         self.known: dict[Any, Any] = {}  # results by operation, inputs and attributes
+        # in the outermost graph: the graphs of all values that depend only on arrays
+        self.fixed: dict[str, Graph] = {}
         self.count = 0  # of names, in the outermost graph
 
     @property
@@ -149,6 +151,7 @@ class Graph:
     def parameter(self, name: str, array: np.ndarray) -> Tensor:
         """A named array, which the graph and not NumPy makes ready for use."""
         self.constants[name] = array
+        self.outermost.fixed[name] = self
         return Tensor(array.dtype.name, array.shape, name)
 
 
@@ -245,6 +248,7 @@ def _name(x: Tensor) -> str:
     name = here.fresh()
     home.constants[name] = array
     home.known[key] = name, array  # the array too, so that no other one gets its id
+    home.outermost.fixed[name] = home
     return name
 
 
@@ -270,6 +274,8 @@ def _nodes(op: str, inputs: Sequence[Tensor | None], outputs: int, **attributes:
     )
     if key:
         here.known[key] = results
+        if all(name in here.outermost.fixed for name in names):
+            here.outermost.fixed |= dict.fromkeys(results, here)
     return results
 
 
@@ -659,9 +665,26 @@ def cumsum(x: Tensor, axis: int, reverse: bool) -> Tensor:
 # Products
 
 
+def _near(matrix: Tensor) -> Tensor:
+    """A matrix of a product, in the product's graph or in the one around it.
+
+    Only there ONNX Runtime rearranges it once, when it loads the graph, and not in every call.
+    """
+    here = _GRAPH.get()
+    home = here.outermost.fixed.get(matrix.name)
+    if home is None or home in (here, here.outer):
+        return matrix
+    token = _GRAPH.set(typed(Graph, here.outer))
+    try:  # ONNX Runtime removes other operations that only copy
+        return _node("Concat", [matrix], matrix.dtype, matrix.shape, axis=0)
+    finally:
+        _GRAPH.reset(token)
+
+
 def matmul(x: Tensor, y: Tensor) -> Tensor:
     if x.array is not None and y.array is not None:
         return convert(x.array @ y.array)
+    y = _near(y)
     sizes = [*_broadcast(x.shape[:-2], y.shape[:-2]), x.shape[-2], y.shape[-1]]
     return _node("MatMul", [x, y], x.dtype, sizes)
 
@@ -674,7 +697,7 @@ def integer_product(x: Tensor, integers: Tensor, scale: Tensor) -> Tensor:
     step, zero = convert(np.float32(1 / 127)), convert(np.uint8(128))
     q = _node("QuantizeLinear", [x, step, zero], "uint8", x.shape)
     sizes = [x.shape[0], integers.shape[1]]
-    inputs = [q, integers, step, scale, zero]
+    inputs = [q, _near(integers), step, _near(scale), zero]
     return _node("MatMulIntegerToFloat", inputs, "float32", sizes)
 
 
