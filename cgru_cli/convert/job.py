@@ -140,7 +140,7 @@ def _graph(model: Model, precision: str) -> Callable[[dict], bytes]:
     def content(description: dict) -> bytes:
         arrays: Mapping[str, Any] = model.arrays
         if precision == "int8":  # not rounded to 16 bits before it is rounded to 8
-            arrays = {name: array.astype(np.float32) for name, array in arrays.items()}
+            arrays = {name: array.astype(np.float32, copy=False) for name, array in arrays.items()}
             arrays = in_8_bits(model.structure, arrays)
         return file_of(model.structure, arrays, description)
 

@@ -26,7 +26,7 @@ from . import array_files, pickles
 from .array_files import StoredArray
 from .dialects import MARIAN_YAML
 from .model import PREPROCESSING, ModelSettings
-from .onnx_file import VERSION, open_onnx
+from .onnx_file import VERSION, check_interface, open_onnx
 from .own_configuration import Own
 from .read_configuration import from_marian, from_nematus
 from .tensorflow_checkpoint import open_checkpoint
@@ -71,20 +71,21 @@ def opened(path: Path) -> Iterator[ModelFile]:
             yield _of_hdf5(path, stored, attribute)
         return
     if path.suffix == ".onnx":
-        with open_onnx(path) as (stored, attribute):
-            own, settings = _description(f"{path}: description", attribute)
+        with open_onnx(path) as found:
+            own, settings = _description(f"{path}: description", found.description)
             if own.version > VERSION:
                 raise CgruError(
                     f"{path}: an ONNX file of version {own.version}; this cgru reads version "
                     f"{VERSION}: install a newer one"
                 )
+            check_interface(path, found, own.structure)
             inside: dict[str, StoredFile] = {}
             for name, content in own.files.items():
                 with parsing(f"{path}/{name}", "damaged"):
                     inside[name] = StoredFile.of(f"{path}/{name}", base64.b64decode(content))
             settings.vocabularies = [inside.get(name, name) for name in settings.vocabularies]
             settings.preprocessing = inside.get(PREPROCESSING)
-            yield ModelFile(path, "onnx", stored, settings, own)
+            yield ModelFile(path, "onnx", found.arrays, settings, own)
         return
     if not start.startswith(b"PK"):
         raise NotAModel(

@@ -65,7 +65,6 @@ class Own:
     # for ONNX files
     version: Annotated[int, Meta(ge=1)] = 1
     precision: Literal["float32", "int8"] = "float32"
-    largest_weight: int = 127  # in int8; until cgru 0.2, files did not state it
     files: dict[str, str] = field(default_factory=dict)  # stored inside, in Base64
 
     @classmethod

@@ -52,3 +52,8 @@ def varint(value: int) -> bytes:
         digits.append(value & 0x7F | 0x80)
         value >>= 7
     return bytes([*digits, value])
+
+
+def head(field: int, size: int) -> bytes:
+    """The start of a field of so many bytes."""
+    return varint(field << 3 | _BYTES) + varint(size)

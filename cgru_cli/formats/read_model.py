@@ -49,8 +49,7 @@ def _check_integers(file: ModelFile, wanted: bool) -> None:
         )
     if not any(array.dtype == np.int8 for array in file.stored.values()):
         raise CgruError(
-            f"{file.path}: an int8 file of cgru 0.2 or earlier, whose sums overflow on processors "
-            "without VNNI; convert the original model again"
+            f"{file.path}: an int8 file of cgru 0.2 or earlier; convert the original model again"
         )
 
 

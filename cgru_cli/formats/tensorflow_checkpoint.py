@@ -18,7 +18,7 @@ from ..system.structured_files import read_bytes
 from .array_files import StoredArray
 from .checkpoint_table import read_table, table
 from .crc32c import masked_crc32c
-from .protobuf import fields, varint
+from .protobuf import fields, head, varint
 
 INDEX = ".index"
 DATA = ".data-00000-of-00001"
@@ -138,4 +138,4 @@ def _number(field: int, value: int) -> bytes:
 
 
 def _message(field: int, content: bytes) -> bytes:
-    return varint(field << 3 | 2) + varint(len(content)) + content
+    return head(field, len(content)) + content

@@ -30,9 +30,10 @@ from ..formats.onnx_file import (
     SCALE,
     SCORING_STEP,
     VERSION,
+    inputs_of,
 )
-from ..parameters.integers import LARGEST_WEIGHT, Integers
-from ..parameters.structure import Condition, Structure
+from ..parameters.integers import Integers
+from ..parameters.structure import Structure
 from . import nest, ops
 from .engines import onnx
 from .forced_decoding import unroll
@@ -41,6 +42,7 @@ from .ops import Tensor
 from .top_k import top_k
 
 OUTSIDE = 1024  # bytes of the smallest array that stays outside a graph in memory
+SOURCE = "source", "source_mask"  # the inputs of task 0
 LARGEST = 1_900_000_000  # bytes of arrays; a Protocol Buffers message has at most 2 GiB
 LOGITS = 2**22  # numbers of the output layer that scoring computes at once
 
@@ -71,7 +73,7 @@ def stepping(
 ) -> Computation:
     """The graph of a step of an ensemble. begun: the nests of `beginning`, one per network."""
     with ops.using(onnx), onnx.graph() as graph:
-        given = _rows(graph, narrows=networks[0].structure.type.writes_text)
+        given = _rows(graph, networks[0].structure)
         states = [nest.mapped(_any_rows, one) for one in begun]
         for number, each in enumerate(zip(*states, strict=True)):
             for name, x in _numbered(("cells", "memory")[number], list(each)).items():
@@ -160,7 +162,7 @@ def file_of(
                 values[name] = ops.cast(graph.parameter(name, array), "float32")
         network = Network(structure, values, tiled=True)
         source = _source(graph, structure)
-        given = _rows(graph, narrows=structure.type.writes_text)
+        given = _rows(graph, structure)
         with onnx.graph(graph):
             begun = list(_begun(network, *source))
         states = nest.mapped(_any_rows, begun)
@@ -188,13 +190,11 @@ def file_of(
             name: onnx.Tensor(x.dtype, kinds[name].shape, x.name)
             for name, x in zip(names, found, strict=True)
         }
-        model, _ = onnx.model_of(graph, results, outside=LARGEST)
+        model, stored = onnx.model_of(graph, results, OUTSIDE)
     about = {**description, "version": VERSION, "precision": precision}
-    if precision == "int8":
-        about["largest_weight"] = LARGEST_WEIGHT
     about["vocabulary"] = structure.target_vocabulary
     model.metadata_props.add(key=ATTRIBUTE, value=json.dumps(about))
-    return model.SerializeToString()
+    return onnx.with_arrays(model, stored)
 
 
 def _finished(graph: onnx.Graph, results: dict[str, Tensor]) -> Computation:
@@ -204,23 +204,15 @@ def _finished(graph: onnx.Graph, results: dict[str, Tensor]) -> Computation:
 
 def _source(graph: onnx.Graph, structure: Structure, suffix: str = "") -> tuple[Tensor, Tensor]:
     """The inputs of a source: (B,S,F) and its mask (B,S)."""
-    kind = "float32" if structure.condition is Condition.VECTOR else "int32"
-    source = graph.input(f"source{suffix}", kind, [None, None, structure.source_columns])
-    return source, graph.input(f"source_mask{suffix}", "float32", [None, None])
+    kinds = inputs_of(structure)
+    source, mask = (graph.input(f"{name}{suffix}", *kinds[name]) for name in SOURCE)
+    return source, mask
 
 
-def _rows(graph: onnx.Graph, *, narrows: bool) -> dict[str, Tensor]:
-    """The inputs of a step besides states and memory. narrows: whether words may be restricted."""
-    shapes: dict[str, tuple[str, list]] = {
-        name: ("int32", [None]) for name in ("parents", "previous", "sentence", "slot")
-    }
-    shapes |= {"count": ("int32", []), "asked": ("int32", [None, None])}
-    shapes |= {"banned": ("int32", [None, 2])}
-    if narrows:
-        shapes |= {"words": ("int32", [None]), "members": ("bool", [None, None])}
-        shapes |= {"sets": ("int32", [None])}
-    shapes |= {"task": ("int32", [])}
-    return {name: graph.input(name, *kind) for name, kind in shapes.items()}
+def _rows(graph: onnx.Graph, structure: Structure) -> dict[str, Tensor]:
+    """The inputs of a step besides states and memory."""
+    kinds = inputs_of(structure)
+    return {name: graph.input(name, *kinds[name]) for name in kinds if name not in SOURCE}
 
 
 def _begun(network: Network, source: Tensor, mask: Tensor) -> tuple[Any, Any]:

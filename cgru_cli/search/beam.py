@@ -19,9 +19,6 @@ from .sampling import Draws
 from .settings import SearchSettings
 from .tracker import Tracker
 
-# The next batch joins when only this share of a batch is left to search.
-REFILL_BELOW = 0.5
-
 
 class _Sentences(NamedTuple):
     """The sentences of a search, B of them so far, in the order of the input."""
@@ -50,12 +47,6 @@ class BeamSearch:
         self.rows = Rows.begin(0)
         self.sentences = _Sentences(*[np.zeros(0, int)] * 4)
         self.results: list[list[SearchResult]] = []  # by sentence
-        self._refill = 0  # live hypotheses at which the next batch joins
-
-    def has_room(self) -> bool:
-        """Whether so few live hypotheses are left that a batch may join."""
-        # a sentence begins with one row, and may have as many as its capacity
-        return self.sentences.capacity[np.unique(self.rows.sentence)].sum() <= self._refill
 
     def admit(self, batch: SearchBatch) -> None:
         """Add the sentences of a batch."""
@@ -76,7 +67,6 @@ class BeamSearch:
         self.tracker.begin(count, batch.prefixes, batch.constraints)
         self.ranking.begin(batch.lengths, batch.lines)
         self.results += [[] for _ in range(count)]
-        self._refill = int(REFILL_BELOW * self.settings.beam_size * count)
 
     def step(self) -> list[tuple[int, list[SearchResult]]]:
         """Extend the hypotheses by one word.
@@ -173,19 +163,18 @@ def shrinking_beam(
 ) -> Iterator[tuple[int, list[SearchResult]]]:
     """Translate batches, and yield at most k translations of each sentence as soon as it is done.
 
-    Yields a sentence's number, counted over all batches, and its translations, best first. The next
-    batch joins while the last sentences of the previous batch are still extended, because a step
-    with few rows takes nearly as long as a step with many. Hypotheses that reach the length limit
-    are returned unfinished. ranking: replaces the ranking by log-probability.
+    Yields a sentence's number, counted over all batches, and its translations, best first.
+    Hypotheses that reach the length limit are returned unfinished. ranking: replaces the ranking by
+    log-probability, for a single batch.
     """
-    search = BeamSearch(settings, ranking)
-    waiting = iter(batches)
-    while True:
-        while search.has_room() and (batch := next(waiting, None)):
-            search.admit(batch)
-        if not len(search.rows.sentence):
-            return
-        yield from search.step()
+    done = 0
+    for batch in batches:
+        search = BeamSearch(settings, ranking)
+        search.admit(batch)
+        while len(search.rows.sentence):
+            for number, results in search.step():
+                yield done + number, results
+        done += len(batch.lengths)
 
 
 def max_tokens_of(workspace: int, beam_size: int, structures: Iterable[Structure]) -> int:
@@ -198,11 +187,11 @@ def mebibytes_of_word(beam_size: int, structures: Iterable[Structure]) -> float:
 
     A word needs its annotation's products and, once per hypothesis, the attention's hidden layer; a
     hypothesis needs the vocabulary's logits (twice, for the softmax) and its states. Sentences
-    count as ten words or more. Part of a batch may remain when the next batch joins.
+    count as ten words or more.
     """
     per_token = 0.0
     for s in structures:
         attention = 4 * (s.context * (1 + 2 * beam_size) + 3 * s.state + s.target_embedding)
         row = 4 * (3 * s.target_vocabulary + 12 * s.state + 4 * s.context)
         per_token += attention + beam_size * row / 10
-    return (1 + REFILL_BELOW) * per_token / 2**20
+    return per_token / 2**20

@@ -28,12 +28,15 @@ class Ensemble(Stepper):
         from ..network import graphs
 
         self.vocabulary = models[0].structure.target_vocabulary
-        beginnings = [graphs.beginning(model.network) for model in models]
-        self._begin = [
-            model.session(graph) for model, (graph, _) in zip(models, beginnings, strict=True)
-        ]
-        networks, begun = [model.network for model in models], [nest for _, nest in beginnings]
-        self._step = models[0].session(graphs.stepping(networks, weights, begun))
+        first, begun = map(
+            list, zip(*[graphs.beginning(one.network) for one in models], strict=True)
+        )
+        step = graphs.stepping([model.network for model in models], weights, begun)
+        for model in models:
+            model.release()
+        # one graph after another, because each holds arrays that its session replaces
+        self._begin = [model.session(first.pop(0)) for model in models]
+        self._step = models[0].session(step)
         self._empty = self._step.empty_inputs()
         self._each = _starting("model_log_probs", self._step)
         self._alignments = _starting("alignment", self._step)
@@ -41,6 +44,11 @@ class Ensemble(Stepper):
         # the names of each model's states and memory after `encode`
         self._cells = [_starting("new_cells", session) for session in self._begin]
         self._memory = [_starting("new_memory", session) for session in self._begin]
+
+    def share_processors(self) -> None:
+        """See `Session.share_processors`."""
+        for session in (*self._begin, self._step):
+            session.share_processors()
 
     def encode(self, sources: Sources) -> Encoded:
         states, memories = [], []

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import CgruError, reason, warn
 from ..formats.model import Model
+from ..parameters.structure import Structure
 
 if TYPE_CHECKING:
     from ..network.graphs import Computation
@@ -23,13 +24,28 @@ _ERRORS_ONLY = 4  # errors become exceptions anyway
 class PreparedModel:
     """One model for search and scoring: its network, whose arrays are constants of graphs."""
 
-    def __init__(self, structure: Any, arrays: Mapping[str, Any], settings: Settings | None = None):
-        """arrays: float32, or `Integers`, by their DL4MT/Nematus names."""
+    def __init__(
+        self,
+        structure: Structure,
+        arrays: Mapping[str, Any],
+        settings: Settings | None = None,
+        *,
+        once: bool = False,
+    ):
+        """arrays: float32, or `Integers`, by their DL4MT/Nematus names. once: whether the graphs of
+        an ensemble are all that the model is for, so that its arrays may then be released.
+        """
         from ..network import graphs
 
         self.structure = structure
         self.settings = settings or Settings()
+        self._once = once
         self.network: Network = graphs.network_of(structure, arrays)
+
+    def release(self) -> None:
+        """Release the network and its arrays, unless other graphs may need them."""
+        if self._once:
+            del self.network
 
     def session(self, computation: Computation) -> Session:
         """A session for a graph of this model."""
@@ -64,24 +80,20 @@ class Session:
 
     def __init__(self, computation: Computation, settings: Settings):
         """Raises CgruError if ONNX Runtime cannot prepare the graph."""
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = settings.threads
-        # spinning between the products of a step would take half of the CPU time
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.log_severity_level = _ERRORS_ONLY
-        if computation.arrays:
-            values = map(onnxruntime.OrtValue.ortvalue_from_numpy, computation.arrays.values())
-            options.add_external_initializers(list(computation.arrays), list(values))
-        try:
-            self._session = onnxruntime.InferenceSession(
-                computation.content, options, providers=settings.providers
-            )
-        except Exception as error:
-            raise CgruError(f"ONNX Runtime cannot prepare the model: {reason(error)}") from None
+        self._session = _session(computation, settings.threads, settings.providers)
+        several = settings.threads > 1 or len(settings.providers) > 1
+        self._process = os.getpid() if several else None  # the only process that can run it
+        # kept only if `share_processors` may need it, because it holds arrays
+        self._computation = computation if settings.threads > 1 else None
+        self._providers = settings.providers
         self._inputs = {one.name: one for one in self._session.get_inputs()}
         self._shapes = {one.name: one.shape for one in self._session.get_outputs()}
+
+    def share_processors(self) -> None:
+        """Compute each call in one thread from now on, because several calls run side by side."""
+        if self._computation is not None:
+            self._session = _session(self._computation, 1, self._providers)
+            self._computation = None
 
     @property
     def outputs(self) -> list[str]:
@@ -100,7 +112,17 @@ class Session:
         }
 
     def run(self, outputs: Sequence[str], inputs: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-        """The outputs by name; the graph may lack some of the inputs."""
+        """The outputs by name; the graph may lack some of the inputs.
+
+        Raises CgruError in a fork of the process that made the session, where ONNX Runtime would
+        wait for threads that do not exist; a session of one thread on the CPU runs there too.
+        """
+        if self._process not in (None, os.getpid()):
+            raise CgruError(
+                "ONNX Runtime hangs in a process forked from one that has loaded the model; start "
+                "processes with multiprocessing.get_context('spawn'), load models only in forked "
+                "processes, or give --cpu-threads 1"
+            )
         given = {}
         for name, x in inputs.items():
             if name not in self._inputs:
@@ -112,12 +134,33 @@ class Session:
         return self._session.run(outputs, given)
 
 
+def _session(computation: Computation, threads: int, providers: list[Any]) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    # spinning between the products of a step would take half of the CPU time
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = _ERRORS_ONLY
+    if computation.arrays:
+        values = map(onnxruntime.OrtValue.ortvalue_from_numpy, computation.arrays.values())
+        options.add_external_initializers(list(computation.arrays), list(values))
+    try:
+        return onnxruntime.InferenceSession(computation.content, options, providers=providers)
+    except Exception as error:
+        raise CgruError(f"ONNX Runtime cannot prepare the model: {reason(error)}") from None
+
+
 def prepared(
-    model: Model, precision: str = "float32", settings: Settings | None = None
+    model: Model,
+    precision: str = "float32",
+    settings: Settings | None = None,
+    *,
+    once: bool = False,
 ) -> PreparedModel:
     """Prepare a model for search and scoring; this removes its arrays from it.
 
-    precision: float32 or int8; the arrays of a file in 8 bits remain so.
+    precision: float32 or int8; the arrays of a file in 8 bits remain so. once: see `PreparedModel`.
     """
     arrays: Mapping[str, Any] = model.arrays
     model.arrays = {}
@@ -125,4 +168,4 @@ def prepared(
         from ..network.integer_products import in_8_bits
 
         arrays = in_8_bits(model.structure, arrays)
-    return PreparedModel(model.structure, arrays, settings)
+    return PreparedModel(model.structure, arrays, settings, once=once)

@@ -30,6 +30,10 @@ class Scorer:
         if with_alignment and "alignment" in self._session.outputs:
             self._names.append("alignment")
 
+    def share_processors(self) -> None:
+        """See `Session.share_processors`."""
+        self._session.share_processors()
+
     def __call__(
         self,
         source: np.ndarray,

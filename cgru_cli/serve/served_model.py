@@ -61,7 +61,7 @@ class ServedModel:
     @functools.cached_property
     def search(self) -> LineSearch:
         """The search."""
-        return LineSearch(self.plan, self._models)
+        return LineSearch(self.plan, self._models, scores=True)
 
     @functools.cached_property
     def scorer(self) -> EnsembleScorer:

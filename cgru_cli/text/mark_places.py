@@ -162,8 +162,7 @@ class _Placing:
             missing = STANDING.fullmatch(shown) and shown not in self._standing
             if i < j and not missing and not taken[low:high].all():
                 shares = self._weights[:, i:j].sum(axis=1) / totals
-                first, last = self._whole_words(_best_run(shares - 0.5, taken, low, high), taken)
-                first, last = max(first, low), min(last, high)
+                first, last = self._whole_words(*_best_run(shares - 0.5, taken, low, high))
                 taken[first:last] = True
                 sides |= {("end", j): last, ("start", i): first}
             else:
@@ -180,12 +179,14 @@ class _Placing:
         first, last = self._words_before[element.start], self._words_before[element.end]
         return (first, last) if last > first or element.start == element.end else (last - 1, last)
 
-    def _whole_words(self, run: tuple[int, int], taken: np.ndarray) -> tuple[int, int]:
-        """The run, extended to whole words of the text."""
-        first, last = run
-        while first > 0 and not taken[first - 1] and self._within_word(first):
+    def _whole_words(self, first: int, last: int) -> tuple[int, int]:
+        """The run, extended to whole words of the text.
+
+        All runs have whole words, so it stays inside the parent's run and outside its siblings'.
+        """
+        while self._within_word(first):
             first -= 1
-        while last < len(taken) and not taken[last] and self._within_word(last):
+        while self._within_word(last):
             last += 1
         return first, last
 

@@ -21,7 +21,8 @@ from .run.folder import Recorded, RunFolder
 
 VALID_SHARE = 0.03  # default maximum share of the training time for validation
 _SHOWN = "100u"  # a line every few minutes, even of a slow training
-_VALIDATED = 500  # lines: enough to compare models, and translated in seconds
+# 500 lines are enough to compare models, and are translated greedily in seconds
+OF_VALIDATION = {"valid_beam_size": 1, "valid_lines": 500}
 _BATCH = 1600  # words: about a mini-batch of 80 sentences
 
 
@@ -144,7 +145,7 @@ def defaults_by_data(
         chosen.pop("learn_rate", None)
     often = math.ceil(updates / 10_000) * 1000  # ten validations span an epoch
     chosen["valid_freq"] = "1e" if updates <= 1000 else f"{often}u"
-    chosen |= {"disp_freq": _SHOWN, "valid_beam_size": 1, "valid_lines": _VALIDATED}
+    chosen |= {"disp_freq": _SHOWN, **OF_VALIDATION}
     return independent(chosen, stated)
 
 

@@ -40,7 +40,6 @@ def run(
     on the data, or are the declared ones if `stated` is None. Raises CgruError for bad text,
     vocabularies, models and folders; Stopped, after saving, if a signal ends the run.
     """
-    stated = None if options.compat or options.defaults == "fixed" else stated
     with with_standard_input(options) as options:
         decided = functools.partial(decide, options, data, stated)
         if not options.dry_run:

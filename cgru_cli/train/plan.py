@@ -15,7 +15,7 @@ from ..options.model import LABELLING
 from ..options.score import LABEL_METRICS
 from ..options.train import TrainOptions
 from ..system.structured_files import check_no_pipe
-from .data_defaults import VALID_SHARE
+from .data_defaults import OF_VALIDATION, VALID_SHARE
 from .run.learning_rate import Schedule
 from .run.patience import LOWER_IS_BETTER
 from .run.progress import CostType, Frequency, LogicalEpoch, Progress
@@ -72,10 +72,15 @@ class TrainingPlan:
     ) -> Self:
         """The plan of these options; chosen: values that replace some of them.
 
-        can_validate: whether there is text to validate on; otherwise there are no metrics. Raises
-        UsageError, naming the option, for options that contradict each other.
+        stated: the options that were given, None if unknown; without --compat and --defaults fixed,
+        the defaults of the others depend on the data. can_validate: whether there is text to
+        validate on; otherwise there are no metrics. Raises UsageError, naming the option, for
+        options that contradict each other.
         """
         options = dataclasses.replace(options, **chosen)
+        given = () if stated is None or options.compat else stated
+        if options.compat or options.defaults == "fixed":
+            stated = None
         if stated is None:  # what options need is known now
             dataclasses.replace(options, defaults="fixed")
         _check_together(options)
@@ -92,7 +97,7 @@ class TrainingPlan:
         limits = (*Frequency.parse_all(options.after), Frequency(options.after_epochs, "e"))
         marian = options.compat == "marian"
         after = tuple(logical_epoch.limit(one, exceeded=marian) for one in limits if one.every)
-        metrics = _metrics(options, can_validate)
+        metrics = _metrics(options, can_validate, given)
         if not metrics and not after and not options.dry_run:
             raise UsageError(
                 "nothing would end this training: add --after or --after-epochs, or text to "
@@ -199,8 +204,11 @@ def _check_together(options: TrainOptions) -> None:
         )
 
 
-def _metrics(options: TrainOptions, can_validate: bool) -> tuple[str, ...]:
-    """The metrics of validation, () without validation. Raises UsageError."""
+def _metrics(options: TrainOptions, can_validate: bool, given: Collection[str]) -> tuple[str, ...]:
+    """The metrics of validation, () without validation. Raises UsageError.
+
+    given: options that are refused if they have no effect.
+    """
     scripted, metrics = options.valid_script is not None, options.valid_metrics
     for name in SCRIPTED:
         if name in metrics and not scripted:
@@ -209,8 +217,11 @@ def _metrics(options: TrainOptions, can_validate: bool) -> tuple[str, ...]:
         return ()
     if not can_validate:
         needing = "valid_metrics valid_script valid_translation_output external_validation_script"
-        for name in needing.split():
-            if getattr(options, name):
+        numbers = "valid_beam_size valid_lines valid_max_length valid_mini_batch"
+        for name in (*needing.split(), *(n for n in numbers.split() if n in given)):
+            default = getattr(TrainOptions, name)
+            # a dump of a run without validation has the values of OF_VALIDATION
+            if getattr(options, name) not in (default, OF_VALIDATION.get(name, default)):
                 raise UsageError(
                     f"{flag(TrainOptions, name)}: there is no text to validate on; name it with "
                     "--valid-sets"

@@ -57,9 +57,9 @@ def decide(
 ) -> tuple[TrainingPlan, Texts]:
     """Make the plan, and make missing vocabularies.
 
-    stated: the options that were given, if the defaults of other options depend on the data.
-    Raises UsageError for options that contradict each other, CgruError for files that cannot be
-    read or written and for packages that are not installed.
+    stated: the options that were given, None for those of another program. Raises UsageError for
+    options that contradict each other, CgruError for files that cannot be read or written and for
+    packages that are not installed.
     """
     if options.model is None:
         raise UsageError("name the model: cgru train DATA -m MODEL.npz")

@@ -15,6 +15,7 @@ from ..formats.declared import check_declared
 from ..formats.loaded_model import LoadedModel, load_model
 from ..formats.shortlist import union
 from ..options.translate import TranslateOptions
+from ..system.side_by_side import side_by_side
 from ..system.windows import batches
 from .paragraphs import Paragraph
 from .phrases import Fields
@@ -30,8 +31,10 @@ if TYPE_CHECKING:
 class LineSearch:
     """Searches for translations of lines, with one model or an ensemble."""
 
-    def __init__(self, plan: SearchPlan, models: Sequence[LoadedModel]):
-        """models: the plan's models, whose arrays move into the networks."""
+    def __init__(self, plan: SearchPlan, models: Sequence[LoadedModel], *, scores: bool = False):
+        """models: the plan's models, whose arrays move into the networks. scores: whether
+        `prepared` is needed for scoring, too.
+        """
         from ..search.ensemble import Ensemble
         from ..search.runtime import Settings, prepared
         from ..search.scoring import Members
@@ -42,9 +45,13 @@ class LineSearch:
         self.models = models
         options = plan.options
         settings = Settings(options.device, options.cpu_threads)
-        self.prepared = [prepared(one.model, options.precision, settings) for one in models]
+        self.threads = settings.threads
+        shows_each = bool(options.heatmap) and len(plan.weights) > 1
+        once = not (scores or shows_each)
+        self.prepared = [
+            prepared(one.model, options.precision, settings, once=once) for one in models
+        ]
         self._ensemble = Ensemble(self.prepared, weights)
-        shows_each = options.heatmap and len(plan.weights) > 1
         self._members = Members(self.prepared) if shows_each else None
         self._follow(plan)
 
@@ -130,21 +137,21 @@ class LineSearch:
         again: list[tuple[int, Request]],
     ) -> Iterator[tuple[int, Request, Sequence[SearchResult]]]:
         """The results of lines that satisfy their constraints; `again` receives the other lines."""
-        begun: list[tuple[int, Request]] = []
-
-        def beginning() -> Iterator[SearchBatch]:
-            for batch in self._batches([len(request.source) for _, request in searched]):
-                lines = [searched[i] for i in batch]
-                begun.extend(lines)
-                yield self.begin(lines)
-
-        for place, found in self._search(beginning(), begun, settings):
-            number, request = begun[place]
+        batches = self._batches([len(request.source) for _, request in searched])
+        threads = self._side_by_side(searched, batches)
+        if threads > 1:
+            self._ensemble.share_processors()
+            if self.plan.channel:
+                self.plan.channel.share_processors()
+        # the longest first, so that all threads end at about the same time
+        searches = (self._searched([searched[i] for i in b], settings) for b in batches[::-1])
+        for number, request, found in side_by_side(searches, threads):
             results = request.accepted(found)
             if results is None:
                 again.append((number, request.forced()))
             else:  # making a hypothesis's text takes time too
                 yield number, request, results[:1] if settings.best_only else results
+        again.sort(key=lambda line: line[0])  # so that their batches do not depend on threads
 
     def _batches(self, lengths: Sequence[int]) -> list[list[int]]:
         """Choose the lines to search together; lengths: words of each line."""
@@ -202,26 +209,30 @@ class LineSearch:
             for words, *of_models in zip(wanted, *ids, strict=True)
         ]
 
-    def _search(
-        self,
-        batches: Iterable[SearchBatch],
-        begun: Sequence[tuple[int, Request]],
-        settings: SearchSettings,
-    ) -> Iterator[tuple[int, list[SearchResult]]]:
-        """Each line's place in `begun`, which grows with the batches, and its results."""
+    def _side_by_side(
+        self, searched: Sequence[tuple[int, Request]], batches: Sequence[Sequence[int]]
+    ) -> int:
+        """The number of batches to search at a time, whose memory the workspace holds."""
+        sizes = [[len(searched[i][1].source) + 1 for i in batch] for batch in batches]
+        largest = max((len(batch) * max(batch) for batch in sizes), default=1)
+        return max(1, min(self.threads, len(batches), self.max_tokens // largest))
+
+    def _searched(
+        self, lines: Sequence[tuple[int, Request]], settings: SearchSettings
+    ) -> Iterator[tuple[int, Request, list[SearchResult]]]:
+        """The results of a batch of numbered lines."""
         from ..search.beam import shrinking_beam
         from ..search.nematus_tf_beam import nematus_tf_beam
 
+        batch, channel = self.begin(lines), self.plan.channel
+        found: Iterable[tuple[int, list[SearchResult]]]
         if settings.sampling or self.plan.search != "nematus-tf":
-            channel = self.plan.channel
-            ranking = channel.ranking(begun) if channel and channel.within_beam else None
-            yield from shrinking_beam(batches, settings, ranking=ranking)
-            return
-        done = 0
-        for batch in batches:
-            lists = nematus_tf_beam(batch, settings)
-            yield from enumerate(lists, done)
-            done += len(lists)
+            ranking = channel.ranking(lines) if channel and channel.within_beam else None
+            found = shrinking_beam([batch], settings, ranking=ranking)
+        else:
+            found = enumerate(nematus_tf_beam(batch, settings))
+        for place, results in found:
+            yield *lines[place], results
 
 
 def search_of(options: TranslateOptions) -> LineSearch:

@@ -32,7 +32,6 @@ from ..text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from ..search.noisy_channel import ChannelRanking
-    from ..search.scoring import Scorer
     from ..search.settings import SearchSettings
     from .requests import Request
 
@@ -72,6 +71,7 @@ class NoisyChannel:
         self._channel_reading = own("--channel-model", channel, known)
         self._lines = channel.source_lines(self._channel_reading or Reading())
         self._channel_scores = _ForcedDecoding(channel, options)
+        self._forced = [self._channel_scores]
         self.models = [channel]  # all computed models
         self.stepped: list[LoadedModel] = []  # a language model in every step of the beam
         self._lm_words: Callable[[str, int], list[str]] | None = None
@@ -92,6 +92,7 @@ class NoisyChannel:
             self.stepped = [_stepped(lm, direct, models)]
         else:
             forced = _ForcedDecoding(lm, options)
+            self._forced.append(forced)
             self._lm_scores = lambda texts: forced([[]] * len(texts), texts)
 
     def following(self, settings: SearchSettings) -> NoisyChannel:
@@ -104,6 +105,11 @@ class NoisyChannel:
     def within_beam(self) -> bool:
         """Whether to rank hypotheses in each step, rather than once they are finished."""
         return self._candidates is not None
+
+    def share_processors(self) -> None:
+        """See `Session.share_processors`."""
+        for forced in self._forced:
+            forced.share_processors()
 
     def ranking(self, begun: Sequence[tuple[int, Request]]) -> ChannelRanking:
         """The ranking of hypotheses in a beam; begun: its lines, to which new batches are added."""
@@ -316,18 +322,18 @@ class _ForcedDecoding:
     """A model that scores given words."""
 
     def __init__(self, loaded: LoadedModel, options: TranslateOptions):
-        self._loaded, self._options = loaded, options
-
-    @functools.cached_property
-    def _scorer(self) -> Scorer:
-        """Built on first use; takes the arrays."""
+        """loaded: the model, whose arrays move into the scorer."""
         from ..search.runtime import Settings, prepared
         from ..search.scoring import Scorer
 
-        options = self._options
+        self._loaded, self._options = loaded, options
         settings = Settings(options.device, options.cpu_threads)
-        model = prepared(self._loaded.model, options.precision, settings)
-        return Scorer(model, with_alignment=False)
+        model = prepared(loaded.model, options.precision, settings)
+        self._scorer = Scorer(model, with_alignment=False)
+
+    def share_processors(self) -> None:
+        """See `Session.share_processors`."""
+        self._scorer.share_processors()
 
     def __call__(
         self, sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]

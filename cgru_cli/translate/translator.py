@@ -51,8 +51,8 @@ class Translator:
         whether hypotheses have attention, if the models do. options: those of `cgru translate`,
         with "_" for "-" in their names; the defaults are those of the model's program.
 
-        Raises CgruError for models that cannot be read or form an ensemble, and in a process forked
-        from one that has used TensorFlow; UsageError for invalid arguments.
+        Raises CgruError for models that cannot be read or form an ensemble; UsageError for invalid
+        arguments.
         """
         given = {"attention": attention, **options}
         self._arguments = Arguments.of(models, vocabularies, given)
@@ -123,7 +123,8 @@ class Translator:
 
         An empty line gives an empty translation. If no hypothesis is finished, the translation is
         empty and its score is -inf. Raises UsageError for invalid arguments; CgruError, naming the
-        line, for an unreadable line.
+        line, for an unreadable line, and in a fork of the process that loaded the models unless
+        cpu_threads is 1.
         """
         single = isinstance(lines, str)
         if single:

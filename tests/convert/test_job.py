@@ -253,6 +253,9 @@ def test_tensorflow_is_not_imported(model, tmp_path):
         ["convert", model, "--info"],
         ["convert", model, tmp_path / "out.h5", "--verify"],
         ["convert", model, tmp_path / "out.npz", "--to", "marian-s2s", "--verify"],
+        ["convert", model, tmp_path / "out.onnx", "--verify"],
+        ["convert", model, tmp_path / "int8.onnx", "--precision", "int8", "--force"],
+        ["convert", tmp_path / "int8.onnx", "--info"],
     )
     result = subprocess.run(
         [sys.executable, "-c", script, json.dumps(commands, default=str)],
@@ -262,7 +265,7 @@ def test_tensorflow_is_not_imported(model, tmp_path):
     assert result.returncode == 0, result.stderr
 
 
-@pytest.mark.parametrize("ending", ["npz", "h5"])
+@pytest.mark.parametrize("ending", ["npz", "h5", "onnx"])
 def test_float16_is_stored_and_read_without_a_warning(model, ending):
     out = model.with_name(f"half.{ending}")
     result = run(model, out, "--store", "float16", "--verify")

@@ -26,7 +26,7 @@ from cgru_cli.text.vocabulary import Vocabulary
 
 # The computable reference cases, and the formats (besides npz and h5) that hold each.
 ALL = {"dl4mt", "nematus", "nematus-tf", "marian-amun", "marian-nematus", "marian-s2s"}
-# tests/search/test_onnx_model.py and tests/convert/test_web.py have the others
+# tests/formats/test_onnx_file.py and tests/convert/test_web.py have the others
 FORMATS = [to for to in TO if to not in ("onnx", "web")]
 HOLDERS = {
     "a-shallow/model.npz": ALL,

@@ -6,32 +6,28 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from both_engines import Texts, check
 from cases import random_arrays, tiny
 from forced import force_decode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import (
-    LEGACY_ACTIVATIONS,
     case,
-    double_precision,
-    forced_scores,
     log_probabilities,
     pad_source,
     pad_target,
     random_pairs,
-    reference,
     structures,
     text_lines,
 )
+from named_structures import DEEP, EIGHT, NAMED
 from references import ALIGNED, MARIAN, NEMATUS, OOV, SCORES
 from selection import LONG, choice
-from tolerances import LOG_PROBABILITY, WEIGHTS
 
 from cgru_cli.errors import CgruError
 from cgru_cli.formats.read_model import read
 from cgru_cli.network.keras_model import RecurrentModel
-from cgru_cli.network.network import Network
-from cgru_cli.parameters.structure import Bias, Dropout, Encoder, Normalization
+from cgru_cli.parameters.structure import Normalization
 
 
 def opened(shared, name):
@@ -195,150 +191,16 @@ def test_a_model_that_its_converter_damaged_is_refused(shared):
 # -- every structure against the float64 oracle ----------------------------------------------------
 
 
-def forced_in_float64(structure, arrays, sources, targets, **padding):
-    """`force_decode` in float64: log-probabilities (B,T,V) and alignments."""
-    with double_precision():
-        arrays = {name: array.astype(np.float64) for name, array in arrays.items()}
-        network = Network(structure, arrays, "float64")
-        ids, mask = pad_source(sources, **padding)
-        forced = force_decode(
-            network, ids, tf.cast(mask, tf.float64), pad_target(targets, **padding)[0]
-        )
-    return tf.nn.log_softmax(forced.logits).numpy(), forced.alignment.numpy()
-
-
-def check_against_oracle(structure, arrays, sources, targets, log_p, alignment, tolerance):
-    model = reference(structure, arrays)
-    for b, (source, target) in enumerate(zip(sources, targets, strict=True)):
-        words = [word if len(word) > 1 else word[0] for word in source]
-        expected = model.force_decode(words, target)
-        T, S = expected.alignment.shape
-        np.testing.assert_allclose(
-            log_p[b, :T], expected.distributions, rtol=tolerance, atol=tolerance
-        )
-        np.testing.assert_allclose(alignment[b, :T, :S], expected.alignment, atol=tolerance)
-        assert not alignment[b, :, S:].any()  # padding gets no attention
-
-
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(structures(), st.integers(0, 1000))
 def test_any_structure_is_the_oracles(structure, seed):
-    """In float64, so that rounding hides no error; padding has words, which must not count."""
-    arrays = random_arrays(structure, seed)
-    pairs = random_pairs(structure, seed, [(3, 2), (0, 1), (1, 3)])
-    log_p, alignment = forced_in_float64(structure, arrays, *pairs, filler=1, longer=1)
-    check_against_oracle(structure, arrays, *pairs, log_p, alignment, 1e-10)
+    lengths = [(3, 2), (0, 1), (1, 3)]
+    check(structure, seed, Texts(*random_pairs(structure, seed, lengths)))
 
 
-DEEP = {
-    "encoder_depth": 2,
-    "encoder_transition": 2,
-    "decoder_depth": 3,
-    "decoder_base_transition": 3,
-    "decoder_high_transition": 2,
-}
-ALL_DROPPED = Dropout(0.1, 0.2, 0.3, 0.4, 0.5)
-SINGLE = {
-    "weight norm": {"weight_normalization": True},
-    "weight norm, deep": {"weight_normalization": True, **DEEP},
-    "weight and layer norm": {
-        "weight_normalization": True,
-        "normalization": Normalization.NEMATUS,
-    },
-    "old dropout": {"old_dropout": ALL_DROPPED},
-    "old dropout, deep": {"old_dropout": ALL_DROPPED, **DEEP, "deep_context": True},
-    "old dropout, tied": {"old_dropout": ALL_DROPPED, "tied_output": True},
-    "old dropout, weight norm": {"old_dropout": ALL_DROPPED, "weight_normalization": True},
-    **{
-        f"old dropout of {name}": {"old_dropout": Dropout(**{name: 0.4})}
-        for name in Dropout._fields
-    },
-    "mixture": {"mixture": 3},
-    "mixture, layer norm": {"mixture": 2, "normalization": Normalization.NEMATUS},
-    "lexical": {"lexical": True},
-    "lexical, layer norm": {"lexical": True, "normalization": Normalization.NEMATUS},
-    "lexical, factors": {
-        "lexical": True,
-        "source_vocabularies": (7, 3),
-        "source_embeddings": (4, 2),
-    },
-    "mixture, lexical": {"mixture": 2, "lexical": True},
-    "deep context": {**DEEP, "deep_context": True},
-    "deep": DEEP,
-    "deep, Nematus-TF": {**DEEP, "bias": Bias.NEMATUS_TF},
-    "deep, Nematus-TF, layer norm": {
-        **DEEP,
-        "bias": Bias.NEMATUS_TF,
-        "normalization": Normalization.NEMATUS,
-    },
-    "deep, no residual": {**DEEP, "residual": False},
-    "deep, no alternation": {**DEEP, "encoder": Encoder.BIDIRECTIONAL},
-    "deep, Marian": {**DEEP, "normalization": Normalization.MARIAN, "residual": False},
-    "Marian": {"normalization": Normalization.MARIAN},
-    "RMS norm": {"normalization": Normalization.RMS},
-    "RMS norm, deep": {"normalization": Normalization.RMS, **DEEP, "bias": Bias.NEMATUS_TF},
-    **{f"readout {name}": {"readout_activation": name} for name in LEGACY_ACTIVATIONS},
-    "tied": {"tied_output": True},
-    "shared": {
-        "shared_embeddings": True,
-        "tied_output": True,
-        "source_vocabularies": (6,),
-        "source_embeddings": (5,),
-    },
-    "factors": {"source_vocabularies": (7, 3, 5), "source_embeddings": (4, 2, 3)},
-}
-
-
-@pytest.mark.parametrize("feature", SINGLE)
-def test_a_feature_is_the_oracles(feature):
-    """In float32, as in use; within 1e-6 if the model is shallow.
-
-    Layer norm over a handful of numbers divides by deviations that may be small, and depth
-    repeats it: both enlarge float32's rounding of 6e-8.
-    """
-    structure = tiny(**SINGLE[feature])
-    arrays = random_arrays(structure, 7, scale=0.7)
-    sources, targets = random_pairs(structure, 7, [(3, 2), (0, 1), (1, 3)])
-    ids, mask = pad_source(sources)
-    forced = force_decode(Network(structure, arrays), ids, mask, pad_target(targets)[0])
-    log_p = tf.nn.log_softmax(forced.logits).numpy()
-    check_against_oracle(structure, arrays, sources, targets, log_p, forced.alignment.numpy(), 1e-6)
-
-
-@pytest.mark.parametrize("search", [False, True])
-@settings(max_examples=4)
-@given(structures(), st.integers(0, 1000))
-def test_steps_are_forced_decoding(search, structure, seed):
-    """`step`, word by word and with rows in any order, equals `force_decode` of all words."""
-    network = Network(structure, random_arrays(structure, seed), packed=search)
-    sources, targets = random_pairs(structure, seed, [(2, 3), (3, 3)])
-    ids, mask = pad_source(sources)
-    target, _ = pad_target(targets)
-    forced = force_decode(network, ids, mask, target)
-    memory = network.encode(ids, mask, search=search)
-    state = network.start(memory)
-    previous = tf.constant([-1, -1])
-    for t in range(target.shape[1]):
-        logits, state, alignment = network.step(state, previous, memory)
-        np.testing.assert_allclose(logits, forced.logits[:, t], atol=LOG_PROBABILITY)
-        np.testing.assert_allclose(alignment, forced.alignment[:, t], atol=WEIGHTS)
-        previous = target[:, t]
-
-
-@settings(max_examples=6)
-@given(structures(), st.integers(0, 1000), st.permutations(range(4)), st.integers(0, 3))
-def test_scores_do_not_depend_on_the_batch(structure, seed, order, longer):
-    network = Network(structure, random_arrays(structure, seed))
-    sources, targets = random_pairs(structure, seed, [(1, 2), (4, 1), (2, 0), (3, 3)])
-    together = forced_scores(network, sources, targets)
-    shuffled = forced_scores(network, [sources[i] for i in order], [targets[i] for i in order])
-    np.testing.assert_allclose(shuffled, together[list(order)], atol=4 * LOG_PROBABILITY)
-    i = order[0]
-    ids, mask = pad_target([targets[i]], filler=1, longer=longer)
-    forced = force_decode(network, *pad_source([sources[i]], filler=1, longer=longer), ids)
-    alone = log_probabilities(forced, ids, mask).numpy()
-    assert alone.sum() == pytest.approx(together[i], abs=4 * LOG_PROBABILITY)
-    assert not alone[:, len(targets[i]) + 1 :].any()
+@pytest.mark.parametrize("name", choice(NAMED, *EIGHT))
+def test_a_structure_is_the_oracles(name):
+    check(NAMED[name])
 
 
 # -- the Keras model ------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 from tolerances import ONE_STEP
 
-from cgru_cli.network.products import Products
+from cgru_cli.network.products import Product, Products
 from cgru_cli.network.units import GRU, LSTM, PHI, GRUBefore, Plain, Sums
 from cgru_cli.parameters.cells import BiasPlace
 from cgru_cli.parameters.structure import Unit
@@ -60,7 +60,7 @@ def test_gru_with_the_reset_before(place):
         Sums(place, tf.constant(b)),
         Sums(at_state, tf.constant(b[: 2 * D])),
         Sums(at_state, tf.constant(b[2 * D :])),
-        Products.of([[tf.constant(U[:, 2 * D :])]]),
+        Products.of([[tf.constant(U[:, 2 * D :])]], lambda matrices: Product(*matrices)),
     )
     own = step(unit, (h,), U[:, : 2 * D], W)
     np.testing.assert_allclose(own[0], expected[0], atol=ONE_STEP)

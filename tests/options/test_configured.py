@@ -76,6 +76,25 @@ def test_paths_in_files_of_every_command(command, form, tmp_path, monkeypatch):
     assert getattr(parsed(command, *given), field) == expected(f"{tmp_path}/of/")
 
 
+def test_a_dump_has_the_same_paths_as_the_files_that_it_is_made_of(tmp_path, monkeypatch):
+    """Paths of files are resolved in the dump; if all paths are typed, it stays relative."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "of").mkdir()
+
+    def path_of(*line):
+        dump = CliRunner().invoke(main, ["translate", *line, "--dump-config", "minimal"]).stdout
+        (tmp_path / "of/dump.yml").write_text(dump)
+        (tmp_path / "dump.yml").write_text(dump)
+        read = [parsed("translate", "-c", file).model[0] for file in ("dump.yml", "of/dump.yml")]
+        return parsed("translate", *line).model[0], *read
+
+    file = "of/options.yml"
+    for text, more in (("", ["--relative-paths"]), ("relative-paths: true\n", [])):
+        (tmp_path / file).write_text(f"{text}model: m.npz\n")
+        assert path_of("-c", file, *more) == ("of/m.npz",) * 3
+    assert path_of("-m", "m.npz", "--relative-paths") == ("m.npz", "m.npz", "of/m.npz")
+
+
 @pytest.mark.parametrize("program", [(), ("--compat", "marian")])
 @pytest.mark.parametrize("key", ["model", "models"])  # cgru's key, and Marian's
 def test_a_configuration_may_come_from_a_pipe(key, program):

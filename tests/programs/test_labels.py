@@ -17,6 +17,7 @@ from commands import in_process, one_line, write_model
 from forced import force_decode
 from models import forced_scores, pad_source, typed
 from selection import choice
+from tolerances import LOG_PROBABILITY, ONE_STEP
 
 from cgru_cli import Translator
 from cgru_cli.cli import main
@@ -107,7 +108,7 @@ def test_a_classifier_equals_that_of_keras(unit, pooling):
         v = getattr(keras.layers, pool)()(h)
     expected = keras_dense(v, arrays["ff_logit_W"], arrays["ff_logit_b"], activation="softmax")
     found = np.exp(keras.ops.log_softmax(ours.logits[:, 0]))
-    np.testing.assert_allclose(found[:, 2:], expected, atol=1e-6)
+    np.testing.assert_allclose(found[:, 2:], expected, atol=LOG_PROBABILITY)
     assert not found[:, :2].any()
 
 
@@ -134,7 +135,7 @@ def test_a_tagger_equals_that_of_keras(unit, depth):
     output.build(tuple(h.shape))
     output.set_weights([arrays["ff_logit_W"], arrays["ff_logit_b"]])
     found = np.exp(keras.ops.log_softmax(ours.logits))
-    np.testing.assert_allclose(found[:, :3, 2:], output(h)[:, :3], atol=1e-6)
+    np.testing.assert_allclose(found[:, :3, 2:], output(h)[:, :3], atol=LOG_PROBABILITY)
     np.testing.assert_array_equal(found[:, 3], [[1, 0, 0, 0, 0, 0]] * 2)  # EOS
 
 
@@ -152,7 +153,7 @@ def test_a_label_never_depends_on_the_batch(pooling):
         forced_scores(network, [source], [label])[0]
         for source, label in zip(sources, labels, strict=True)
     ]
-    np.testing.assert_allclose(together, alone, atol=1e-6)
+    np.testing.assert_allclose(together, alone, atol=LOG_PROBABILITY)
 
 
 @pytest.mark.parametrize("crf", [False, True])
@@ -164,7 +165,7 @@ def test_a_tag_never_depends_on_the_batch(crf):
     tags = [[2, 3], [4], [5] * 9]
     together = forced_scores(network, sources, tags)
     alone = [forced_scores(network, [s], [t])[0] for s, t in zip(sources, tags, strict=True)]
-    np.testing.assert_allclose(together, alone, atol=1e-5)
+    np.testing.assert_allclose(together, alone, atol=LOG_PROBABILITY)
 
 
 @pytest.mark.parametrize("count", [1, 6])
@@ -184,7 +185,9 @@ def test_the_best_taggings_are_found(crf, count):
     ((_, found),) = shrinking_beam([begun], SearchSettings(beam_size=count))
     best = sorted(range(len(every)), key=lambda i: -scores[i])[:count]
     assert [tuple(result.words[:-1]) for result in found] == [every[i] for i in best]
-    np.testing.assert_allclose([result.score for result in found], scores[best], atol=1e-5)
+    np.testing.assert_allclose(
+        [result.score for result in found], scores[best], atol=LOG_PROBABILITY
+    )
 
 
 # -- through the commands --------------------------------------------------------------------------
@@ -238,13 +241,13 @@ def test_an_n_best_list_has_probabilities_that_score_gives(data, model, translat
     fields = [line.split(" ||| ") for line in lists.splitlines()]
     assert code == 0 and [int(f[0]) for f in fields] == [0, 0, 0, 1, 1, 1, 2, 2, 2], messages
     probabilities = np.array([float(f[-1]) for f in fields]).reshape(3, 3)
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=LOG_PROBABILITY)
     assert (np.diff(probabilities) <= 0).all()
     (tmp_path / "s").write_text("".join(line * 3 for line in lines.splitlines(keepends=True)))
     (tmp_path / "t").write_text("".join(f"{f[1]}\n" for f in fields))
     code, scores, _ = score("-m", model, "-s", tmp_path / "s", "-t", tmp_path / "t")
     found = np.exp([float(line) for line in scores.splitlines()])
-    np.testing.assert_allclose(found, probabilities.ravel(), atol=2e-6)
+    np.testing.assert_allclose(found, probabilities.ravel(), atol=LOG_PROBABILITY)
     code, mean, _ = score(
         "-m", model, "-s", tmp_path / "s", "-t", tmp_path / "t", "--summary", "ce-mean-words"
     )
@@ -257,7 +260,7 @@ def test_attention_is_shown(data, model, translate, tmp_path):
     assert code == 0 and "w1" in picture.read_text(), messages
     hypothesis = Translator(str(model)).translate(["w1 w2"])[0]
     assert hypothesis.alignment.shape == (2, 3)
-    np.testing.assert_allclose(hypothesis.alignment.sum(axis=1), 1, atol=1e-6)
+    np.testing.assert_allclose(hypothesis.alignment.sum(axis=1), 1, atol=ONE_STEP)
 
 
 @pytest.mark.parametrize(
@@ -433,7 +436,7 @@ def test_tags_of_a_crf_are_learnt_and_scored(tagged, chained, translate, score, 
     pair += ("-t", runs.lines(tmp_path / "t", [f[1] for f in fields]))
     code, scores, _ = score("-m", chained, *pair)
     found = np.exp([float(line) for line in scores.splitlines()])
-    np.testing.assert_allclose(found, probabilities, atol=2e-6)
+    np.testing.assert_allclose(found, probabilities, atol=LOG_PROBABILITY)
     one_line(translate("-m", chained, "--output-sampling", text="w1\n"), 2, "cannot be sampled")
 
 

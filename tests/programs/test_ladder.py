@@ -2,23 +2,12 @@
 
 import itertools
 
-import numpy as np
 import pytest
-import tensorflow as tf
-from cases import random_arrays, tiny
-from forced import force_decode
-from models import (
-    WITH_STATE_PRODUCT,
-    double_precision,
-    ladder_oracle,
-    pad_source,
-    pad_target,
-    simple_units,
-    typed,
-)
+from both_engines import check
+from cases import tiny
+from models import WITH_STATE_PRODUCT, simple_units, typed
 from selection import choice, in_turns
 
-from cgru_cli.network.network import Network
 from cgru_cli.parameters.structure import (
     WITHOUT_FEEDBACK,
     Activation,
@@ -30,89 +19,6 @@ from cgru_cli.parameters.structure import (
     Type,
     Unit,
 )
-
-SOURCES = [[3, 1, 4, 1, 5], [], [2, 6]]
-TARGETS = [[2, 3], [5, 1, 4, 2], []]
-LABELS_BEFORE, VECTORS = [2, 0, 1], [[0.5, -1.25, 2.0], [0.0, 0.0, 0.0], [-3.0, 0.1, 1e-3]]
-# one label per source word, or one in all
-LABELS = {Type.CLASSIFIER: [[2], [5], [3]], Type.TAGGER: [[2, 5, 3, 4, 2], [], [4, 3]]}
-
-
-def source_batch(s, longer=0):
-    """Ids and mask; without a source, one position without factors; conditions unchanged."""
-    if s.condition is Condition.LABEL:
-        return pad_source([[(2 + label,)] for label in LABELS_BEFORE], filler=1, longer=longer)
-    if s.condition is Condition.VECTOR:
-        bits = np.array(VECTORS, np.float32).view(np.int32)
-        return pad_source([[tuple(row)] for row in bits], filler=1, longer=longer)
-    if not s.type.reads_source:
-        return tf.zeros([len(SOURCES), 1, 0], tf.int32), tf.ones([len(SOURCES), 1])
-    return pad_source([[(i,) for i in words] for words in SOURCES], filler=1, longer=longer)
-
-
-def given_to_oracle(s):
-    """The source, label or vector of each text."""
-    if s.condition is Condition.NONE:
-        return SOURCES if s.type.reads_source else [None] * len(SOURCES)
-    if s.condition is Condition.LABEL:
-        return LABELS_BEFORE
-    return np.array(VECTORS, np.float32).astype(np.float64)
-
-
-def stepped(network, source, mask, target):
-    """Log-probabilities (T,B,V) as in a search: word by word, with two rows per sentence."""
-    memory = network.encode(source, mask, search=True)
-    state = network.start(memory)
-    first = np.repeat(np.arange(len(target)), 2)
-    state = state._replace(
-        cells=tf.nest.map_structure(lambda x: tf.gather(x, first), state.cells),
-        sentence=tf.constant(first, tf.int32),
-        slot=tf.constant(np.tile([0, 1], len(target)), tf.int32),
-    )
-    previous, found = tf.fill([len(first)], -1), []
-    for t in range(target.shape[1]):
-        logits, state, _ = network.step(state, previous, memory)
-        found.append(tf.nn.log_softmax(logits))
-        previous = tf.gather(target[:, t], first)
-    both = np.stack(found)
-    np.testing.assert_allclose(both[:, ::2], both[:, 1::2], atol=1e-12)
-    return both[:, ::2]
-
-
-def check(s, seed=1):
-    """Compare a padded batch in float64 with the oracle, sentence by sentence: at once and by
-    steps."""
-    arrays = random_arrays(s, seed)
-    exact = ladder_oracle(s, arrays)
-    with double_precision():
-        doubled = {name: array.astype(np.float64) for name, array in arrays.items()}
-        targets = LABELS.get(s.type, TARGETS)
-        ids, _ = pad_target(targets, filler=3, longer=2)
-        source, mask = source_batch(s, longer=1)
-        decoded = force_decode(
-            Network(s, doubled, "float64"), source, tf.cast(mask, tf.float64), ids
-        )
-        in_steps = stepped(
-            Network(s, doubled, "float64", packed=True), source, tf.cast(mask, tf.float64), ids
-        )
-    log_probs = tf.nn.log_softmax(decoded.logits).numpy()
-    for row, target in enumerate(targets):
-        source = given_to_oracle(s)[row]
-        expected = exact.force_decode(source, target)
-        steps = len(target) + 1
-        np.testing.assert_allclose(
-            log_probs[row, :steps], expected.distributions, atol=1e-10, rtol=1e-10
-        )
-        if not s.crf:  # its search maximises instead of summing: see test_labels
-            np.testing.assert_allclose(
-                in_steps[:steps, row], expected.distributions, atol=1e-10, rtol=1e-10
-            )
-        if s.attends:
-            alignment = decoded.alignment[row, :steps, : len(source) + 1]
-            np.testing.assert_allclose(alignment, expected.alignment, atol=1e-10)
-            assert not np.any(decoded.alignment[row, :steps, len(source) + 1 :])
-        else:
-            assert decoded.alignment == ()
 
 
 @pytest.mark.parametrize(("kind", "unit"), in_turns(Type, WITH_STATE_PRODUCT))

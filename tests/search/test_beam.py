@@ -8,39 +8,39 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from cases import random_arrays, tiny
+from ensembles import OneSource, joined
 from forced import force_decode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import case, forced_scores, pad_source, structures, text_lines
+from prescribed_words import PrescribedWords, search_prescribed
 from selection import LONG, choice, in_turns
 
 from cgru_cli.corpus.numpy_order import argsort
 from cgru_cli.network.network import Network
 from cgru_cli.parameters.program import PROGRAMS, marian_limit
 from cgru_cli.search.beam import shrinking_beam
-from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.hypotheses import SearchBatch
 from cgru_cli.search.nematus_tf_beam import nematus_tf_beam
-from cgru_cli.search.sampling import weights
 from cgru_cli.search.settings import Sampling, SearchSettings
 
 V, LONGEST = 5, 4
 SMALL = {"target_vocabulary": V, "source_vocabularies": (6,)}
 
 
-def decoder(*networks, weights=None):
-    return Ensemble(networks, weights or [1 / len(networks)] * len(networks))
+def small_model(seed=0):
+    structure = tiny(**SMALL)
+    return structure, random_arrays(structure, seed, scale=2.0)
 
 
 @functools.lru_cache(maxsize=16)
-def small_network(seed=0, **changes):
-    structure = tiny(**(SMALL | changes))
-    return Network(structure, random_arrays(structure, seed, scale=2.0))
+def small_network(seed=0):
+    return Network(*small_model(seed))
 
 
 @functools.lru_cache(maxsize=16)
 def small_decoder(*seeds, weights=None):
-    return decoder(*(small_network(seed) for seed in seeds), weights=weights)
+    return OneSource(*map(small_model, seeds), weights=weights)
 
 
 def run(search, decoder, sources, limit, settings, *, prefixes=(), lines=()):
@@ -51,7 +51,7 @@ def run(search, decoder, sources, limit, settings, *, prefixes=(), lines=()):
         limits = limit(lengths)
     else:
         limits = [limit(length) if callable(limit) else limit for length in lengths]
-    lattice = decoder.begin([(ids, mask)] * len(decoder.models))
+    lattice = decoder.begin((ids, mask))
     batch = SearchBatch(lattice, lengths, limits, prefixes, (), lines)
     if search is shrinking_beam:
         found = dict(search([batch], settings))
@@ -81,7 +81,7 @@ def read_list(file, count):
 
 @functools.lru_cache(maxsize=8)
 def case_decoder(a_case):
-    return Ensemble([a_case.network], [1.0])
+    return OneSource((a_case.model.structure, a_case.model.arrays))
 
 
 @functools.lru_cache(maxsize=4)
@@ -483,13 +483,14 @@ def test_lists_do_not_depend_on_the_batch(sources, beam, normalize, penalty, lim
 @given(structures(), st.integers(0, 100))
 def test_scores_are_forced_scores(structure, seed):
     """They agree for any structure, although the search joins products and beams."""
-    network = Network(structure, random_arrays(structure, seed))
+    arrays = random_arrays(structure, seed)
+    ensemble, network = OneSource((structure, arrays)), Network(structure, arrays)
     generator = np.random.default_rng(seed)
     sources = [
         [tuple(int(generator.integers(v)) for v in structure.source_vocabularies) for _ in range(n)]
         for n in (3, 1)
     ]
-    lists = run(shrinking_beam, decoder(network), sources, 5, SearchSettings(beam_size=3))
+    lists = run(shrinking_beam, ensemble, sources, 5, SearchSettings(beam_size=3))
     for source, results in zip(sources, lists, strict=True):
         ended = [found for found in results if found.finished]
         if ended:
@@ -497,6 +498,17 @@ def test_scores_are_forced_scores(structure, seed):
                 network, [source] * len(ended), [f.words[:-1].tolist() for f in ended]
             )
             np.testing.assert_allclose(forced, [f.score for f in ended], rtol=1e-5, atol=2e-5)
+
+
+def test_the_best_translation_ends_a_search_only_if_no_other_can_beat_it():
+    """A better translation may follow while another hypothesis is already worse than the best."""
+    model = PrescribedWords({-1: [0.3, 0.6, 0.1], 1: [0.9, 0.05, 0.05], 2: [0.01, 0.01, 0.98]})
+    for best_only, steps in ((True, 2), (False, 50)):
+        model.steps = 0
+        found = search_prescribed(model, SearchSettings(3, best_only=best_only), limit=50)
+        assert found[0].words.tolist() == [1, 0]
+        assert found[0].total == pytest.approx(math.log(0.6 * 0.9), abs=1e-6)
+        assert model.steps == steps
 
 
 # -- ensembles -------------------------------------------------------------------------------------
@@ -677,30 +689,6 @@ def test_samples_of_one_sentence_are_independent():
     assert len(set(runs)) > 0.98 * len(runs)
 
 
-LOGS = np.log([[0.5, 0.3, 0.15, 0.05], [0.05, 0.15, 0.3, 0.5], [0.25, 0.25, 0.25, 0.25]])
-
-
-@pytest.mark.parametrize(
-    ("asked", "kept"),
-    [
-        ({"nucleus": 0.6}, ["1100", "0011", "1110"]),
-        ({"nucleus": 0.4}, ["1000", "0001", "1100"]),
-        ({"nucleus": 1e-9}, ["1000", "0001", "1000"]),
-        ({"epsilon": 0.2}, ["1100", "0011", "1111"]),
-        ({"epsilon": 0.9}, ["1000", "0001", "1111"]),  # nothing above epsilon: the most probable
-        ({"nucleus": 1.0, "epsilon": 0.0, "top": 4}, ["1111"] * 3),
-        ({"top": 9}, ["1111"] * 3),
-    ],
-)
-def test_words_that_may_be_drawn(asked, kept):
-    found = weights(LOGS.astype(np.float32) - 3, Sampling(**asked))  # unnormalised
-    assert ["".join(str(int(w > 0)) for w in row) for row in found] == kept
-    ratio = np.exp(LOGS - LOGS.max(axis=1, keepdims=True))
-    np.testing.assert_allclose(found, np.where(found > 0, ratio, 0), rtol=1e-5)
-    hot = weights(LOGS, Sampling(**asked, temperature=2.0))  # the same words at any temperature
-    np.testing.assert_allclose(hot, np.sqrt(np.where(found > 0, ratio, 0)), rtol=1e-5)
-
-
 def test_a_suppressed_word_is_never_drawn():
     for top in (None, 1, 2):
         (found,) = draw(small_decoder(0), [[(1,)]], Sampling(3.0, top), beam=300, unk=2)
@@ -723,12 +711,12 @@ def test_sentences_that_join_a_search_are_translated_as_alone(sources, cut, best
         for start in range(0, len(sources), cut):
             batch = sources[start : start + cut]
             lengths = [len(words) + 1 for words in batch]
-            lattice = a_decoder.begin([pad_source([[(i,) for i in s] for s in batch])])
+            lattice = a_decoder.begin(pad_source([[(i,) for i in s] for s in batch]))
             yield SearchBatch(lattice, lengths, [2 * length for length in lengths])
 
-    together = list(shrinking_beam(batches(), how))
-    assert sorted(number for number, _ in together) == list(range(len(sources)))
-    for number, found in together:
+    together = joined(batches(), how)
+    assert sorted(together) == list(range(len(sources)))
+    for number, found in together.items():
         source = [(i,) for i in sources[number]]
         (alone,) = run(shrinking_beam, a_decoder, [source], 2 * len(source) + 2, how)
         for one, other in itertools.zip_longest(

@@ -6,15 +6,14 @@ import itertools
 import numpy as np
 import pytest
 from cases import random_arrays, tiny
+from ensembles import OneSource
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import pad_source, reference
 from selection import LONG, choice
 
-from cgru_cli.network.network import Network
 from cgru_cli.search.beam import shrinking_beam
 from cgru_cli.search.constraints import Avoided, Constraints, Required
-from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.hypotheses import SearchBatch
 from cgru_cli.search.settings import SearchSettings
 from cgru_cli.search.tracker import allocation
@@ -23,7 +22,7 @@ EOS, V, LONGEST = 0, 5, 5
 STRUCTURE = tiny(target_vocabulary=V, source_vocabularies=(6,))
 ARRAYS = random_arrays(STRUCTURE, 3, scale=2.0)
 SOURCES = [[(1,), (2,), (3,)], [(4,)]]
-DECODER = Ensemble([Network(STRUCTURE, ARRAYS)], [1.0])
+DECODER = OneSource((STRUCTURE, ARRAYS))
 WORD = st.integers(1, V - 1)
 PHRASES = st.lists(st.lists(WORD, min_size=1, max_size=3).map(tuple), max_size=3)
 ANY = st.lists(st.lists(WORD, min_size=1, max_size=3).map(tuple), min_size=1, max_size=3)
@@ -110,7 +109,7 @@ def every_translation(source):
 
 def searched(constraints, beam, limit=LONGEST, prefixes=(), words=(), **more):
     lengths = [len(source) + 1 for source in SOURCES]
-    lattice = DECODER.begin([pad_source(SOURCES)], words)
+    lattice = DECODER.begin(pad_source(SOURCES), words)
     batch = SearchBatch(lattice, lengths, [limit] * len(SOURCES), prefixes, constraints)
     lists = dict(shrinking_beam([batch], SearchSettings(beam_size=beam, normalize=1.0, **more)))
     return [lists[number] for number in range(len(SOURCES))]

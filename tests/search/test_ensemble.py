@@ -3,24 +3,26 @@
 import numpy as np
 import tensorflow as tf
 from cases import random_arrays, tiny
+from ensembles import OneSource
 from models import pad_source
 from tolerances import LOG_PROBABILITY, WEIGHTS
 
 from cgru_cli.network.network import Network
 from cgru_cli.search import lattice
-from cgru_cli.search.ensemble import Ensemble
 
 
-def lattice_of(*networks, weights=None):
+def lattice_of(*models, weights=None):
     sources = [[(1,), (2,), (3,)], [(4,)], [(5,), (6,)], []]
-    ids, mask = pad_source(sources)
-    a_decoder = Ensemble(networks, weights or [1.0] * len(networks))
-    return a_decoder.begin([(ids, mask)] * len(networks)), sources
+    return OneSource(*models, weights=weights).begin(pad_source(sources)), sources
+
+
+def a_model(seed=1, **changes):
+    structure = tiny(**changes)
+    return structure, random_arrays(structure, seed)
 
 
 def test_short_sentences_are_encoded_apart_if_that_saves_padding(monkeypatch):
-    structure = tiny()
-    ensemble = Ensemble([Network(structure, random_arrays(structure, 1))], [1.0])
+    ensemble = OneSource(a_model())
     encode, shapes = ensemble.encode, []
 
     def encoding(sources):
@@ -30,10 +32,10 @@ def test_short_sentences_are_encoded_apart_if_that_saves_padding(monkeypatch):
     monkeypatch.setattr(ensemble, "encode", encoding)
     source = pad_source([[], [(4,)], [(5,), (6,)], [(1,)] * 9])
     given = rows(0, 1, 2, 3), rows(0, 1, 2, 3), rows(-1, -1, -1, -1), 6, True
-    together = ensemble.begin([source]).expand(*given)
+    together = ensemble.begin(source).expand(*given)
     assert shapes == [(4, 10)]
     monkeypatch.setattr(lattice, "LEAST_SAVED", 21)
-    apart = ensemble.begin([source]).expand(*given)
+    apart = ensemble.begin(source).expand(*given)
     assert shapes[1:] == [(3, 3), (1, 10)]  # 21 words of padding less
     for one, other in zip(apart, together, strict=True):
         np.testing.assert_allclose(one, other, atol=LOG_PROBABILITY)
@@ -47,9 +49,8 @@ def test_sentences_may_finish_in_any_order():
     """Finished sentences leave the memory, which becomes as wide as the longest one left; the
     others still read their own.
     """
-    structure = tiny()
-    network = Network(structure, random_arrays(structure, 1))
-    lattice, sources = lattice_of(network)
+    network = Network(*a_model())
+    lattice, sources = lattice_of(a_model())
     lattice.expand(rows(0, 1, 2, 3), rows(0, 1, 2, 3), rows(-1, -1, -1, -1), 3, True)
     lattice.expand(rows(0, 2, 2), rows(0, 2, 2), rows(1, 1, 2), 3, True)
     last = lattice.expand(rows(2, 2, 2), rows(2, 1, 2), rows(3, 4, 5), 6, True)
@@ -70,10 +71,8 @@ def test_sentences_may_finish_in_any_order():
 
 
 def test_all_words_come_in_the_vocabularys_order():
-    structure = tiny()
-    network = Network(structure, random_arrays(structure, 1))
     few, every = (
-        lattice_of(network)[0].expand(rows(0, 3), rows(0, 3), rows(-1, -1), count, False)
+        lattice_of(a_model())[0].expand(rows(0, 3), rows(0, 3), rows(-1, -1), count, False)
         for count in (99, None)
     )
     assert every.words.tolist() == [list(range(6))] * 2
@@ -86,16 +85,15 @@ def test_all_words_come_in_the_vocabularys_order():
 
 
 def test_an_ensemble_weighs_log_probabilities():
-    structures = tiny(), tiny(state=6, target_embedding=3, encoder_depth=2)
-    networks = [Network(s, random_arrays(s, i)) for i, s in enumerate(structures)]
+    models = [a_model(0), a_model(1, state=6, target_embedding=3, encoder_depth=2)]
     one, two, both = (
         lattice_of(*members, weights=weights)[0].expand(
             rows(0, 1), rows(0, 1), rows(-1, -1), None, True
         )
         for members, weights in (
-            (networks[:1], None),
-            (networks[1:], None),
-            (networks, [0.25, 0.75]),
+            (models[:1], None),
+            (models[1:], None),
+            (models, [0.25, 0.75]),
         )
     )
     np.testing.assert_allclose(

@@ -7,15 +7,16 @@ import numpy as np
 import pytest
 from cases import random_arrays, tiny
 from deep_equations import DeepModel
+from ensembles import joined
 from models import pad_source, reference
 
-from cgru_cli.network.network import Network
 from cgru_cli.parameters.structure import Type
 from cgru_cli.search.beam import shrinking_beam
 from cgru_cli.search.constraints import Avoided, Constraints
 from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.hypotheses import SearchBatch
 from cgru_cli.search.noisy_channel import ChannelRanking
+from cgru_cli.search.runtime import PreparedModel
 from cgru_cli.search.settings import ChannelSum, SearchSettings
 
 EOS, V, LONGEST = 0, 4, 4
@@ -30,7 +31,8 @@ TYPES = {
 ARRAYS = {name: random_arrays(s, seed, 2.0) for seed, (name, s) in enumerate(TYPES.items(), 3)}
 DIRECT, BACKWARD = (reference(TYPES[name], ARRAYS[name]) for name in ("direct", "channel"))
 LANGUAGE = DeepModel(ARRAYS["lm"], type="lm")
-ENSEMBLE = Ensemble([Network(TYPES[name], ARRAYS[name]) for name in ("direct", "lm")], [1.0, 0.0])
+STEPPED = [PreparedModel(TYPES[name], ARRAYS[name]) for name in ("direct", "lm")]
+ENSEMBLE = Ensemble(STEPPED, [1.0, 0.0])
 
 
 @functools.cache
@@ -71,7 +73,10 @@ def searched(beam, candidates, *, alpha=1.0, unk=None, constraints=(), batches=1
         lattice = ENSEMBLE.begin([pad_source(sources), nothing])
         lengths = [len(source) + 1 for source in sources]
         begun.append(SearchBatch(lattice, lengths, [LONGEST] * len(some), (), constraints))
-    lists = dict(shrinking_beam(begun, settings, ranking=ranking))
+    if batches > 1:
+        lists = joined(begun, settings, ranking)
+    else:
+        lists = dict(shrinking_beam(begun, settings, ranking=ranking))
     return [lists[number] for number in range(len(SOURCES))]
 
 
@@ -121,8 +126,8 @@ def test_unlimited_beam_ranks_every_translation(alpha):
 )
 def test_narrow_beam_equals_plain_python(beam, candidates, unk):
     together = searched(beam, candidates, unk=unk)
-    joined = searched(beam, candidates, unk=unk, batches=3)
-    for source, results, same in zip(SOURCES, together, joined, strict=True):
+    one_by_one = searched(beam, candidates, unk=unk, batches=3)
+    for source, results, same in zip(SOURCES, together, one_by_one, strict=True):
         own = [tuple(int(word) for word in r.words if word != EOS) for r in results]
         plain = plain_beam(source, beam, candidates, unk=unk)
         assert own == [words for words, _ in plain]

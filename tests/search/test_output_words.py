@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from cases import random_arrays, tiny
+from ensembles import OneSource, joined
 from models import pad_source
+from tolerances import LOG_PROBABILITY
 
 from cgru_cli.network.network import Network
 from cgru_cli.search.beam import shrinking_beam
-from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.hypotheses import SearchBatch
 from cgru_cli.search.settings import SearchSettings
 
@@ -21,9 +22,9 @@ KINDS = {
 }
 
 
-def network(seed=1, **changes):
+def a_model(seed=1, **changes):
     structure = tiny(target_vocabulary=V, **changes)
-    return Network(structure, random_arrays(structure, seed, scale=2.0))
+    return structure, random_arrays(structure, seed, scale=2.0)
 
 
 def rows(*values):
@@ -47,12 +48,11 @@ def logits(a_network, source, words):
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_sentence_has_the_distribution_over_its_own_words(kind):
     """In a mixture of softmaxes, each softmax is restricted to these words."""
-    a_network = network(**KINDS[kind])
-    ids, mask = pad_source(SOURCES)
-    decoder = Ensemble([a_network], [0.5])
+    model = a_model(**KINDS[kind])
+    a_network, decoder = Network(*model), OneSource(model, weights=[0.5])
     expansions = []
     for count in (2, 9, None):
-        lattice = decoder.begin([(ids, mask)], SETS)
+        lattice = decoder.begin(pad_source(SOURCES), SETS)
         lattice.expand(rows(0, 1, 2), rows(0, 1, 2), rows(-1, -1, -1), 3, False)
         following = rows(0, 1, 1), rows(0, 1, 1), rows(2, 9, 10)
         expansions.append((count, lattice.expand(*following, count, False)))
@@ -64,7 +64,7 @@ def test_each_sentence_has_the_distribution_over_its_own_words(kind):
             state = a_network.start(memory)
             for previous in (-1, word):
                 expected, state, _ = a_network.step(state, rows(previous), memory, narrow)
-            np.testing.assert_allclose(np.exp(expected[0]).sum(), 1, atol=1e-5)
+            np.testing.assert_allclose(np.exp(expected[0]).sum(), 1, atol=LOG_PROBABILITY)
             expected = log_softmax(expected[0])
         else:
             expected = log_softmax(logits(a_network, SOURCES[sentence], [word])[allowed])
@@ -73,7 +73,7 @@ def test_each_sentence_has_the_distribution_over_its_own_words(kind):
             pairs = zip(found.words[row].tolist(), found.log_probs[row].tolist(), strict=True)
             of_word = dict(pairs)
             for word_id, log_prob in best[:count]:
-                assert of_word[word_id] == pytest.approx(0.5 * log_prob, abs=1e-5)
+                assert of_word[word_id] == pytest.approx(0.5 * log_prob, abs=LOG_PROBABILITY)
             others = set(of_word) - set(allowed.tolist())
             assert all(of_word[other] == -np.inf for other in others)
 
@@ -84,10 +84,10 @@ def searched(decoder, batches, **settings):
     def begun():
         for sources, sets in batches:
             lengths = [len(words) + 1 for words in sources]
-            lattice = decoder.begin([pad_source(sources)] * len(decoder.models), sets)
+            lattice = decoder.begin(pad_source(sources), sets)
             yield SearchBatch(lattice, lengths, [6] * len(sources))
 
-    lists = dict(shrinking_beam(begun(), SearchSettings(**({"beam_size": 4} | settings))))
+    lists = joined(begun(), SearchSettings(**({"beam_size": 4} | settings)))
     return [
         [(tuple(r.words.tolist()), r.score, r.word_scores.tolist()) for r in lists[number]]
         for number in range(len(lists))
@@ -95,8 +95,8 @@ def searched(decoder, batches, **settings):
 
 
 def test_a_set_of_all_words_changes_no_bit():
-    for networks in ([network(1)], [network(1), network(2, tied_output=True)]):
-        decoder = Ensemble(networks, [1.0 / len(networks)] * len(networks))
+    for models in ([a_model(1)], [a_model(1), a_model(2, tied_output=True)]):
+        decoder = OneSource(*models)
         batches = [(SOURCES, ()), (SOURCES[:2], ())]
         every = [(sources, [np.arange(V, dtype=np.int32)]) for sources, _ in batches]
         assert searched(decoder, every) == searched(decoder, batches)
@@ -104,26 +104,31 @@ def test_a_set_of_all_words_changes_no_bit():
 
 def test_a_sentence_keeps_its_words_whoever_joins():
     """Three batches of one search; each removes the finished sentences of the last."""
-    decoder = Ensemble([network(1), network(2)], [1.0, 0.0])  # 0 * -inf is not a number
+    decoder = OneSource(a_model(1), a_model(2), weights=[1.0, 0.0])  # 0 * -inf is not a number
     batches = [([SOURCES[i]], [SETS[i]]) for i in (0, 1, 2)]
     together = searched(decoder, [*batches, (SOURCES, SETS)])
     apart = [searched(decoder, [batch])[0] for batch in batches]
     for own, alone in zip(together, [*apart, *apart], strict=True):
         assert [words for words, *_ in own] == [words for words, *_ in alone]
-        np.testing.assert_allclose([s for _, s, _ in own], [s for _, s, _ in alone], atol=1e-5)
+        np.testing.assert_allclose(
+            [s for _, s, _ in own], [s for _, s, _ in alone], atol=LOG_PROBABILITY
+        )
     for own, allowed in zip(together, [*SETS, *SETS], strict=True):
         assert own and all(set(words) <= set(allowed.tolist()) for words, *_ in own)
 
 
 def test_forced_words_come_first_with_the_models_scores():
-    decoder = Ensemble([network(1)], [1.0])
-    lattice = decoder.begin([pad_source(SOURCES[:2])], SETS[:2])
+    decoder = OneSource(a_model(1))
+    lattice = decoder.begin(pad_source(SOURCES[:2]), SETS[:2])
     batch = SearchBatch(lattice, [4, 2], [6, 6], [[3], [9, 4]])
     lists = dict(shrinking_beam([batch], SearchSettings(beam_size=3)))
+    network = Network(*a_model(1))
     for number, begun in ((0, (3,)), (1, (9, 4))):
         for result in lists[number]:
             words = tuple(result.words.tolist())
             assert words[: len(begun)] == begun
             allowed = SETS[number].tolist()
-            first = log_softmax(logits(network(1), SOURCES[number], [])[allowed])
-            assert result.word_scores[0] == pytest.approx(first[allowed.index(words[0])], abs=1e-5)
+            first = log_softmax(logits(network, SOURCES[number], [])[allowed])
+            assert result.word_scores[0] == pytest.approx(
+                first[allowed.index(words[0])], abs=LOG_PROBABILITY
+            )

@@ -204,6 +204,7 @@ def test_languages_are_those_of_preprocess_json():
         (b'{"texts": ["a"], "mbr": 2, "beam_size": 2}', 400, ["mbr and beam_size exclude"]),
         (b'{"texts": ["a"], "mbr_utility": "bleu"}', 400, ["mbr_utility needs mbr"]),
         (b'{"texts": ["a"], "prefix_bias": 0.5}', 400, ["prefix_bias needs prefixes"]),
+        (b'{"texts": ["a"], "seed": 4}', 400, ["seed needs output_sampling or mbr"]),
         (b'{"texts": ["a"], "prefix_bias": 1}', 400, ["prefix_bias: expected float < 1"]),
         (
             b'{"texts": ["a"], "output_sampling": "full", "constraints": [["A"]]}',

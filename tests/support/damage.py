@@ -19,9 +19,11 @@ import numpy as np
 import sentencepiece
 from command_lines import parsed
 
+from cgru_cli.convert import job
 from cgru_cli.corpus import data_weights, word_alignments
 from cgru_cli.errors import CgruError
 from cgru_cli.formats import write_model
+from cgru_cli.formats.loaded_model import LoadedModel
 from cgru_cli.formats.model import Model
 from cgru_cli.formats.model_vocabularies import find
 from cgru_cli.formats.read_model import read
@@ -100,7 +102,7 @@ def _vocabulary(folder: Path, name: str = "vocab.json") -> Vocabulary:
     return vocabulary
 
 
-def _model(to: str, **changes) -> Callable[[Path], None]:
+def _model(to: str, precision: str = "float32", **changes) -> Callable[[Path], None]:
     def good(folder: Path) -> None:
         structure = _structure(**changes)
         chance = np.random.default_rng(1)
@@ -110,8 +112,13 @@ def _model(to: str, **changes) -> Callable[[Path], None]:
         }
         vocabulary = _vocabulary(folder)
         model = Model(folder / "x", structure, arrays, "nematus")
-        path = folder / {"h5": "model.h5", "nematus-tf": "model-1"}.get(to, "model.npz")
-        write_model.write(model, path, to, [vocabulary, vocabulary])
+        names = {"h5": "model.h5", "nematus-tf": "model-1", "onnx": "model.onnx"}
+        job.write_model(
+            LoadedModel(model, [vocabulary], vocabulary),
+            folder / names.get(to, "model.npz"),
+            to,
+            precision=precision,
+        )
 
     return good
 
@@ -127,9 +134,12 @@ def _plain(folder: Path) -> None:
 
 
 def _read_model(folder: Path) -> None:
-    paths = [folder / name for name in ("model.h5", "model.npz", "model-1.index")]
-    model = read(next(path for path in paths if path.exists()))
+    names = "model.h5", "model.npz", "model-1.index", "model.onnx"
+    paths = [folder / name for name in names]
+    model = read(next(path for path in paths if path.exists()), integers=True)
     find(model)
+    if model.precision != "float32":
+        return
     write_model.arrays_as(model, "npz")
     write_model.own_configuration.own(model, model.program)
 
@@ -226,6 +236,8 @@ READERS: dict[str, Reader] = {
         _model("marian-amun", normalization=Normalization.MARIAN), _read_model
     ),
     "h5": Reader(_model("h5"), _read_model),
+    "onnx": Reader(_model("onnx"), _read_model, victims=".onnx"),
+    "onnx in 8 bits": Reader(_model("onnx", "int8"), _read_model, victims=".onnx"),
     "checkpoint of Nematus-TF": Reader(_model("nematus-tf"), _read_model),
     "checkpoint of Nematus-TF, checksums corrected": Reader(
         _model("nematus-tf"), _read_model, checkpoint_index.changed, ".index"

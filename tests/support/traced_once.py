@@ -59,7 +59,7 @@ def _kept(key: Hashable, make: Callable[[], Any]) -> Any:
 
 
 def _prepared(
-    model: Model, precision: str = "float32", settings: Settings | None = None
+    model: Model, precision: str = "float32", settings: Settings | None = None, **_once: bool
 ) -> PreparedModel:
     digest = hashlib.sha256(f"{model.structure!r} {model.precision}".encode())
     for name, array in sorted(model.arrays.items()):

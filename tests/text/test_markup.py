@@ -150,6 +150,15 @@ def test_a_run_has_whole_words():
     assert text == "Das <b>Menü</b> da"
 
 
+def test_a_word_belongs_to_one_element():
+    """The other element takes the words that are left."""
+    markup, pieces = Markup("a <b>menu</b> <i>card</i>", "html"), ["Die", " Me", "nü", "karte"]
+    weights = np.eye(4, 3)
+    weights[2:, 1:] = np.eye(2)
+    text = place_marks(markup, weights, words_before(markup), lambda n: "".join(pieces[:n]))
+    assert text == "<i>Die</i> <b>Menükarte</b>"
+
+
 def test_copied_code_stays_in_the_text():
     assert Markup("the `a*b` **x**", "markdown", placeholders=True).plain == "the \U000f0000 x"
     assert Markup("the `a*b` **x**", "markdown").plain == "the a*b x"

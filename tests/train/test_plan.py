@@ -6,14 +6,16 @@ import pytest
 from tables import each_row
 
 from cgru_cli.errors import UsageError
+from cgru_cli.options.flags import flag
 from cgru_cli.options.train import TrainOptions
+from cgru_cli.train.data_defaults import OF_VALIDATION
 from cgru_cli.train.plan import TrainingPlan
 from cgru_cli.train.run.patience import Patience
 from cgru_cli.train.run.progress import Frequency, Progress
 
 
-def plan(can_validate=True, **options):
-    return TrainingPlan.of(TrainOptions(**options), can_validate=can_validate)
+def plan(can_validate=True, stated=None, **options):
+    return TrainingPlan.of(TrainOptions(**options), stated, can_validate=can_validate)
 
 
 def test_defaults():
@@ -41,6 +43,29 @@ def test_limits():
 def test_without_text_there_is_no_metric():
     assert plan(can_validate=False, after="1e").metrics == ()
     assert plan(after="1e", valid_freq="0").metrics == ()
+
+
+@each_row(
+    ("name", "value"),
+    [
+        ("valid_beam_size", 2),
+        ("valid_lines", 9),
+        ("valid_max_length", 9),
+        ("valid_mini_batch", 32),
+    ],
+)
+def test_options_of_validation_need_text(name, value):
+    """Old command lines and dumps of all options go on running without it."""
+    options = {"can_validate": False, "after": "1e", "stated": {name}}
+    for defaults in ("data", "fixed"):
+        with pytest.raises(UsageError, match=f"^{flag(TrainOptions, name)}: there is no text"):
+            plan(**options, **{name: value}, defaults=defaults)
+    assert plan(**options, **{name: value}, compat="marian")
+    assert plan(**options | {"stated": None}, **{name: value})  # of a file of Marian
+    assert plan(**options)
+    for known in (getattr(TrainOptions, name), OF_VALIDATION.get(name)):
+        if known is not None:
+            assert plan(**options, **{name: known})
 
 
 def test_a_script_is_a_metric():

@@ -9,9 +9,9 @@ import threading
 
 import pytest
 from commands import write_model
+from patience import PATIENCE
 
 from cgru_cli import CgruError, PairScorer, Translator, UsageError, load_model
-from cgru_cli.system import tensorflow_start
 
 pytestmark = pytest.mark.usefixtures("traced_once")
 LINES = ["a b c", "", "f f a d", "b unseen", "c"]
@@ -242,16 +242,62 @@ def test_threads_share_a_translator(translator, scorer):
         assert texts == expected and own == pytest.approx(scores, abs=1e-5)
 
 
-def test_a_forked_process_is_refused(path, translator, monkeypatch):
-    monkeypatch.setattr(tensorflow_start, "_process", os.getpid() + 1)
-    for used in (lambda: translator.translate("a"), lambda: Translator(path)):
-        with pytest.raises(CgruError, match="TensorFlow hangs in a process forked from one"):
-            used()
+FORKED = """
+import os, sys
+from cgru_cli import CgruError, PairScorer, Translator
+
+path, threads = sys.argv[1], int(sys.argv[2])
+before = Translator(path, cpu_threads=threads, beam_size=3, translation_maxlen=6)
+print(before.translate("a b c").text)
+scorer = PairScorer(path, cpu_threads=threads)
+sys.stdout.flush()
+pid = os.fork()
+if pid == 0:
+    for used in (
+        lambda: Translator(path, cpu_threads=2, beam_size=3, translation_maxlen=6),
+        lambda: before,
+    ):
+        try:
+            print(used().translate("a b c").text)
+        except CgruError as error:
+            print("refused:", error)
+    try:
+        print(scorer.score([("a", "A")])[0].score < 0)
+    except CgruError as error:
+        print("refused:", error)
+    sys.stdout.flush()
+    os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+"""
 
 
-def test_a_second_number_of_threads_is_refused(path):
-    with pytest.raises(CgruError, match="chosen before TensorFlow computes for the first time"):
-        Translator(path, cpu_threads=61)
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_a_forked_process_uses_models_of_one_thread_only(path, translator):
+    """Models that the forked process loads itself may have several threads."""
+
+    def printed(threads):
+        done = subprocess.run(
+            [sys.executable, "-c", FORKED, path, str(threads)],
+            capture_output=True, text=True, timeout=PATIENCE,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+    text = translator.translate("a b c").text
+    assert printed(1) == [text, text, text, "True"]
+    *before, translating, scoring = printed(2)
+    assert before == [text, text] and translating == scoring
+    assert translating.startswith("refused: ONNX Runtime hangs in a process forked from one")
+    assert translating.endswith("or give cpu_threads 1")
+
+
+def test_translators_have_their_own_numbers_of_threads(path, translator):
+    texts = [one.text for one in translator.translate(LINES)]
+    others = [
+        Translator(path, cpu_threads=count, beam_size=3, translation_maxlen=6) for count in (1, 3)
+    ]
+    for other in others:
+        assert [one.text for one in other.translate(LINES)] == texts
 
 
 GROWTH = """

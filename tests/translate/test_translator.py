@@ -148,7 +148,7 @@ def test_a_language_model_in_an_ensemble_has_no_view(path, tmp_path):
 
 def test_a_beam_beyond_the_workspace_is_refused_by_name(tmp_path):
     path = write_model(tmp_path / "m", state=200)
-    message = r"beam_size 1000: a word takes 7 MiB in this search, workspace is 1; increase it"
+    message = r"beam_size 1000: a word takes 5 MiB in this search, workspace is 1; increase it"
     with pytest.raises(CgruError, match=message):
         Translator(path, beam_size=1000, workspace=1)
 

@@ -17,9 +17,13 @@ from typing import cast as typed
 import numpy as np
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, helper
 
+from ...formats import protobuf
 from .. import nest
 
 OPSET = 18
+# fields of messages
+_GRAPH_FIELD, _INITIALIZER = ModelProto.GRAPH_FIELD_NUMBER, GraphProto.INITIALIZER_FIELD_NUMBER
+_RAW_DATA = TensorProto.RAW_DATA_FIELD_NUMBER
 # Larger constants belong to the outermost graph, where ONNX Runtime rearranges them once.
 INNER = 4096
 _CODES: dict[str, int] = {
@@ -32,6 +36,7 @@ _CODES: dict[str, int] = {
     "bool": TensorProto.BOOL,
 }
 _ALL = 2**62  # larger than any axis
+_LOWEST = float(np.finfo(np.float32).min)
 Shape = tuple[int | None, ...]  # None: known only when the graph runs
 
 
@@ -111,17 +116,23 @@ class Graph:
 
     def __init__(self, outer: Graph | None = None):
         self.outer = outer
-        self.outermost: Graph = outer.outermost if outer else self
         self.nodes: list[NodeProto] = []
         self.inputs: list[Tensor] = []
         self.constants: dict[str, np.ndarray] = {}
         self.known: dict[Any, Any] = {}  # results by operation, inputs and attributes
+        # in the outermost graph: the graphs of all values that depend only on arrays
+        self.fixed: dict[str, Graph] = {}
         self.count = 0  # of names, in the outermost graph
 
+    @property
+    def outermost(self) -> Graph:
+        """The graph that has no outer one."""
+        return self.outer.outermost if self.outer else self  # not stored: a cycle keeps arrays
+
     def fresh(self) -> str:
-        """A new name."""
+        """A new name, unlike those of a model's arrays."""
         self.outermost.count += 1
-        return f"v{self.outermost.count}"
+        return f"/{self.outermost.count}"
 
     def find(self, key: Any) -> Any:
         """A result that this graph or an outer one has, or None."""
@@ -140,6 +151,7 @@ class Graph:
     def parameter(self, name: str, array: np.ndarray) -> Tensor:
         """A named array, which the graph and not NumPy makes ready for use."""
         self.constants[name] = array
+        self.outermost.fixed[name] = self
         return Tensor(array.dtype.name, array.shape, name)
 
 
@@ -160,10 +172,10 @@ def graph(outer: Graph | None = None) -> Iterator[Graph]:
 def model_of(whole: Graph, outputs: dict[str, Tensor], outside: int) -> tuple[ModelProto, dict]:
     """The finished graph with outputs by name, and its large constants by name.
 
-    outside: constants of at least so many bytes are not in the message, but for `ModelProto`s
-    without it only described; ONNX Runtime takes them from memory.
+    outside: constants of at least so many bytes are only described in the message; ONNX Runtime
+    takes them from memory, and `with_arrays` adds them to it.
     """
-    results = [_as_output(whole, x, name) for name, x in outputs.items()]
+    results = [_as_output(whole, x, name, sizes=True) for name, x in outputs.items()]
     large = {name: x for name, x in whole.constants.items() if x.nbytes >= outside}
     initializers = []
     for name, array in whole.constants.items():
@@ -178,7 +190,7 @@ def model_of(whole: Graph, outputs: dict[str, Tensor], outside: int) -> tuple[Mo
         name="cgru",
         node=whole.nodes,
         initializer=initializers,
-        input=[_described(x) for x in whole.inputs],
+        input=[_described(x, sizes=True) for x in whole.inputs],
         output=results,
     )
     opset = helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)
@@ -186,14 +198,41 @@ def model_of(whole: Graph, outputs: dict[str, Tensor], outside: int) -> tuple[Mo
     return model, large
 
 
-def _described(x: Tensor, name: str | None = None) -> Any:
-    return helper.make_tensor_value_info(name or x.name, _CODES[x.dtype], list(x.shape))
+def with_arrays(model: ModelProto, arrays: dict[str, np.ndarray]) -> bytes:
+    """The message of a model with the arrays that are outside it.
+
+    It is joined here because Protocol Buffers would copy every array several times.
+    """
+    graph, tensors = model.graph, []
+    inside = [tensor for tensor in graph.initializer if tensor.name not in arrays]
+    for name, array in arrays.items():
+        array = np.ascontiguousarray(array)
+        start = TensorProto(name=name, data_type=_CODES[array.dtype.name], dims=array.shape)
+        head = start.SerializeToString() + protobuf.head(_RAW_DATA, array.nbytes)
+        tensors += [protobuf.head(_INITIALIZER, len(head) + array.nbytes), head, array.data]
+    del graph.initializer[:]
+    graph.initializer.extend(inside)
+    parts = [graph.SerializeToString(), *tensors]
+    size = sum_of([memoryview(part).nbytes for part in parts])
+    model.ClearField("graph")
+    return b"".join([model.SerializeToString(), protobuf.head(_GRAPH_FIELD, size), *parts])
 
 
-def _as_output(inside: Graph, x: Tensor, name: str) -> Any:
-    """Give a result the name of an output."""
+def _described(x: Tensor, name: str | None = None, *, sizes: bool = False) -> Any:
+    """The type and shape of an input or output.
+
+    sizes: whether to name sizes that vary, each differently, because ONNX Runtime for JavaScript
+    takes them for large numbers otherwise.
+    """
+    name = name or x.name
+    shape = [f"{name}[{i}]" if size is None and sizes else size for i, size in enumerate(x.shape)]
+    return helper.make_tensor_value_info(name, _CODES[x.dtype], shape)
+
+
+def _as_output(inside: Graph, x: Tensor, name: str, *, sizes: bool = False) -> Any:
+    """Give a result the name of an output. sizes: see `_described`."""
     inside.nodes.append(NodeProto(op_type="Identity", input=[_name(x)], output=[name]))
-    return _described(x, name)
+    return _described(x, name, sizes=sizes)
 
 
 def _name(x: Tensor) -> str:
@@ -209,6 +248,7 @@ def _name(x: Tensor) -> str:
     name = here.fresh()
     home.constants[name] = array
     home.known[key] = name, array  # the array too, so that no other one gets its id
+    home.outermost.fixed[name] = home
     return name
 
 
@@ -234,6 +274,8 @@ def _nodes(op: str, inputs: Sequence[Tensor | None], outputs: int, **attributes:
     )
     if key:
         here.known[key] = results
+        if all(name in here.outermost.fixed for name in names):
+            here.outermost.fixed |= dict.fromkeys(results, here)
     return results
 
 
@@ -446,7 +488,8 @@ def one_hot(x: Tensor, size: int) -> Tensor:
     if x.array is not None:
         return convert((x.array[..., None] == np.arange(size)).astype(np.float32))
     values = convert(np.array([0, 1], np.float32))
-    return _node("OneHot", [x, _integers(size), values], "float32", [*x.shape, size])
+    sizes = [*x.shape, size]
+    return _node("OneHot", [x, convert(size, x.dtype), values], "float32", sizes)
 
 
 # Element by element
@@ -605,7 +648,8 @@ def max(x: Tensor, axis: int | None, keepdims: bool = False) -> Tensor:
 
 
 def logsumexp(x: Tensor, axis: int, keepdims: bool = False) -> Tensor:
-    largest = max(x, axis, keepdims=True)
+    # not -inf, because -inf - -inf is not a number
+    largest = maximum(max(x, axis, keepdims=True), convert(_LOWEST))
     total = log(sum(exp(x - largest), axis, keepdims=True)) + largest
     return total if keepdims else squeeze(total, axis)
 
@@ -621,9 +665,26 @@ def cumsum(x: Tensor, axis: int, reverse: bool) -> Tensor:
 # Products
 
 
+def _near(matrix: Tensor) -> Tensor:
+    """A matrix of a product, in the product's graph or in the one around it.
+
+    Only there ONNX Runtime rearranges it once, when it loads the graph, and not in every call.
+    """
+    here = _GRAPH.get()
+    home = here.outermost.fixed.get(matrix.name)
+    if home is None or home in (here, here.outer):
+        return matrix
+    token = _GRAPH.set(typed(Graph, here.outer))
+    try:  # ONNX Runtime removes other operations that only copy
+        return _node("Concat", [matrix], matrix.dtype, matrix.shape, axis=0)
+    finally:
+        _GRAPH.reset(token)
+
+
 def matmul(x: Tensor, y: Tensor) -> Tensor:
     if x.array is not None and y.array is not None:
         return convert(x.array @ y.array)
+    y = _near(y)
     sizes = [*_broadcast(x.shape[:-2], y.shape[:-2]), x.shape[-2], y.shape[-1]]
     return _node("MatMul", [x, y], x.dtype, sizes)
 
@@ -636,7 +697,7 @@ def integer_product(x: Tensor, integers: Tensor, scale: Tensor) -> Tensor:
     step, zero = convert(np.float32(1 / 127)), convert(np.uint8(128))
     q = _node("QuantizeLinear", [x, step, zero], "uint8", x.shape)
     sizes = [x.shape[0], integers.shape[1]]
-    inputs = [q, integers, step, scale, zero]
+    inputs = [q, _near(integers), step, _near(scale), zero]
     return _node("MatMulIntegerToFloat", inputs, "float32", sizes)
 
 
@@ -645,6 +706,7 @@ def integer_product(x: Tensor, integers: Tensor, scale: Tensor) -> Tensor:
 
 def take(x: Tensor, places: Any, axis: int) -> Tensor:
     x, places = convert(x), convert(places)
+    axis %= len(x.shape)
     if x.array is not None and places.array is not None:
         return convert(x.array.take(places.array, axis))
     sizes = [*x.shape[:axis], *places.shape, *x.shape[axis + 1 :]]
@@ -710,8 +772,9 @@ def _sliced(x: Tensor, key: Sequence[Any]) -> Tensor:
             start = 0 if part.start is None else part.start
             end = _ALL if part.stop is None else part.stop
             starts, ends, axes = [*starts, start], [*ends, end], [*axes, axis]
-            known, size = None not in _known([start, end]), sizes[axis]
-            sizes[axis] = len(range(size)[start:end]) if known and size is not None else None
+            known, size = _known([start, end]), sizes[axis]
+            if size is not None:
+                sizes[axis] = None if None in known else len(range(size)[slice(*known)])
     if not axes:
         return x
     ends_of = (_integers(each) for each in (starts, ends, axes))
@@ -738,8 +801,9 @@ def argsort_descending(x: Tensor) -> Tensor:
 
 
 def unique(x: Tensor) -> tuple[Tensor, Tensor]:
-    once, _, places, _ = _nodes("Unique", [x], 4, sorted=0)
-    return Tensor(x.dtype, [None], once), Tensor("int64", x.shape, places)
+    # ONNX Runtime does not have it for int32
+    once, _, places, _ = _nodes("Unique", [cast(x, "int64")], 4, sorted=0)
+    return cast(Tensor("int64", [None], once), x.dtype), Tensor("int64", x.shape, places)
 
 
 # Control flow
@@ -777,9 +841,8 @@ def stack_of(function: Callable[[Tensor], Tensor], number: Any) -> Tensor:
 
 
 def scan(
-    cell: Any, carry: Any, inputs: Any, fixed: Any, *, differentiable: bool = False
+    cell: Any, carry: Any, inputs: Any, fixed: Any, *, differentiable: bool = True
 ) -> tuple[Any, Any]:
-    assert not differentiable  # noqa: S101 - TensorFlow computes gradients
     states, steps = nest.flatten(carry), nest.flatten((inputs, fixed))
     with graph(_GRAPH.get()) as inside:
         before = [inside.input(inside.fresh(), x.dtype, x.shape) for x in states]

@@ -12,6 +12,7 @@ from ...errors import CgruError
 from ...formats.loaded_model import LoadedModel, Reading
 from ...output.heatmap.view import MEAN, View
 from ...output.hypothesis import Hypothesis
+from ...system.side_by_side import side_by_side
 from ...system.windows import batches
 from ..plan import ScorePlan
 from .model_scorer import Line, ModelScorer
@@ -128,6 +129,11 @@ class EnsembleScorer:
             pairs.append(ScoredPair(source, hypothesis, of_models))
         return pairs
 
+    def share_processors(self) -> None:
+        """See `Session.share_processors`."""
+        for model in self.models:
+            model.share_processors()
+
     def views(self, pair: ScoredPair, names: Sequence[str]) -> list[View]:
         """The heat map of a model, or of an ensemble's mean and of each model with attention."""
         together = MEAN if len(self.models) > 1 else names[0]
@@ -182,14 +188,23 @@ def in_batches(
         for i, (source, target) in enumerate(pairs)
     ]
     sizes = [max(one.length for of_scorer in line for one in of_scorer) for line in lines]
-    together = batches(sizes, mini_batch, min(scorer.max_tokens for scorer in scorers))
-    for batch in sorted(together, key=min):  # so that ordered output can start early
+    max_tokens = min(scorer.max_tokens for scorer in scorers)
+    together = sorted(batches(sizes, mini_batch, max_tokens), key=min)  # early output first
+
+    def scored(batch: Sequence[int]) -> Iterator[tuple[int, list[ScoredPair]]]:
         numbers = [first + i for i in batch]
         columns = [
             scorer.batch(numbers, [lines[i][s] for i in batch]) for s, scorer in enumerate(scorers)
         ]
-        for number, *scored in zip(numbers, *columns, strict=True):
-            yield number, scored
+        for number, *pairs in zip(numbers, *columns, strict=True):
+            yield number, pairs
+
+    largest = max((len(batch) * max(sizes[i] for i in batch) for batch in together), default=1)
+    threads = min(scorers[0].models[0].threads, len(together), max(1, max_tokens // largest))
+    if threads > 1:
+        for scorer in scorers:
+            scorer.share_processors()
+    yield from side_by_side(map(scored, together), threads)
 
 
 def _together(columns: Sequence[Scores], weights: Sequence[float]) -> Scores:

@@ -51,6 +51,11 @@ class ModelScorer:
         self._placeholders = known_placeholders(loaded.target, *loaded.sources[:1])
         self.max_tokens = max_tokens_of(workspace, loaded.model.structure)
         self._scorer = Scorer(prepared, with_alignment=with_alignment)
+        self.threads = prepared.settings.threads
+
+    def share_processors(self) -> None:
+        """See `Session.share_processors`."""
+        self._scorer.share_processors()
 
     def read(self, source: str, target: str, number: int) -> Line:
         """The words of a pair; number: its line, from 0.

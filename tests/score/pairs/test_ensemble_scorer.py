@@ -5,9 +5,10 @@ import pytest
 from commands import write_model
 
 from cgru_cli.errors import CgruError
-from cgru_cli.formats.loaded_model import LoadedModel, Reading, load_model
+from cgru_cli.formats.loaded_model import Reading, load_model
 from cgru_cli.score.pairs.ensemble_scorer import EnsembleScorer, in_batches
 from cgru_cli.score.pairs.model_scorer import ModelScorer
+from cgru_cli.search.runtime import prepared
 
 PAIRS = [("a b c", "A B"), ("f", "C F F A"), ("", "B"), ("d d a b f", "")]
 
@@ -24,18 +25,13 @@ def other(tmp_path_factory):
 
 def model_scorer(loaded, reading=None, **more):
     copy = loaded.with_arrays(loaded.model.arrays)
-    return ModelScorer(copy, reading or Reading(), with_alignment=True, **more)
+    given = prepared(copy.model)
+    return ModelScorer(copy, reading or Reading(), given, with_alignment=True, **more)
 
 
 def scores(scorer, pairs):
     numbered = {number: pair.hypothesis for number, (pair,) in in_batches([scorer], pairs, 0, 64)}
     return [numbered[number] for number in range(len(pairs))]
-
-
-def test_arrays_move_from_the_model_into_its_network(loaded):
-    copy = LoadedModel(loaded.with_arrays(loaded.model.arrays).model, loaded.sources, loaded.target)
-    ModelScorer(copy, Reading())
-    assert copy.model.arrays == {} and loaded.model.arrays
 
 
 def test_batched_scores_equal_single_scores(loaded):

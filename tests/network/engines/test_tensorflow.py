@@ -1,9 +1,10 @@
-"""Products, and gradients that are computed together."""
+"""Gradients that are computed together."""
 
 import numpy as np
 import tensorflow as tf
 
-from cgru_cli.network.products import Product, at_once
+from cgru_cli.network.ops import at_once
+from cgru_cli.network.products import Product
 
 
 def layer(x, matrix, bias):

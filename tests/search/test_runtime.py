@@ -1,0 +1,70 @@
+"""Models prepared for ONNX Runtime: their threads, devices and precisions."""
+
+import os
+
+import numpy as np
+import onnxruntime
+import pytest
+from cases import random_arrays, tiny
+
+from cgru_cli.errors import CgruError
+from cgru_cli.formats.model import Model
+from cgru_cli.network import graphs
+from cgru_cli.network.integer_products import IntegerProduct
+from cgru_cli.search.runtime import CUDA, PreparedModel, Session, Settings, prepared
+
+STRUCTURE = tiny()
+ARRAYS = random_arrays(STRUCTURE, 1)
+GRAPH, _ = graphs.beginning(PreparedModel(STRUCTURE, ARRAYS).network)
+SOURCE = {"source": np.ones((2, 3, 1), np.int32), "source_mask": np.ones((2, 3), np.float32)}
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="counts threads on Linux only")
+def test_each_session_has_its_own_threads():
+    found = []
+    for count in (1, 4):
+        before = len(os.listdir("/proc/self/task"))
+        session = Session(GRAPH, Settings("cpu", count))
+        # the thread that calls a session computes too
+        assert len(os.listdir("/proc/self/task")) - before == count - 1
+        found.append(session.run(["new_cells.0"], SOURCE))
+    np.testing.assert_allclose(*found, atol=1e-6)
+    assert Settings("cpu").threads == len(os.sched_getaffinity(0))
+
+
+def test_a_session_of_several_threads_belongs_to_its_process(monkeypatch):
+    sessions = [Session(GRAPH, Settings("cpu", count)) for count in (1, 2)]
+    monkeypatch.setattr(os, "getpid", lambda: 0)
+    assert sessions[0].run(["new_cells.0"], SOURCE)
+    with pytest.raises(CgruError, match="ONNX Runtime hangs in a process forked from"):
+        sessions[1].run(["new_cells.0"], SOURCE)
+
+
+def test_the_device_is_a_gpu_if_onnx_runtime_has_one(monkeypatch, capsys):
+    cpu = "CPUExecutionProvider"
+    for available, device, expected, warned in (
+        ([cpu], None, [cpu], False),
+        ([cpu], "gpu", [cpu], True),
+        ([cpu], "cpu", [cpu], False),
+        ([CUDA, cpu], None, [(CUDA, {"device_id": 0}), cpu], False),
+        ([CUDA, cpu], "gpu:2", [(CUDA, {"device_id": 2}), cpu], False),
+        ([CUDA, cpu], "cpu", [cpu], False),
+    ):
+        monkeypatch.setattr(onnxruntime, "get_available_providers", lambda some=available: some)
+        assert Settings(device).providers == expected
+        assert ("ONNX Runtime has no GPU here" in capsys.readouterr().err) == warned
+
+
+def test_arrays_move_from_a_model_into_its_preparation(tmp_path):
+    for precision in ("float32", "int8"):
+        model = Model(tmp_path / "x", STRUCTURE, dict(ARRAYS), "nematus")
+        network = prepared(model, precision).network
+        assert model.arrays == {} and ARRAYS
+        integers = isinstance(network.read_out.output.single, IntegerProduct)
+        assert integers == (precision == "int8")
+
+
+def test_a_graph_that_onnx_runtime_refuses_gets_one_line():
+    with pytest.raises(CgruError, match="ONNX Runtime cannot prepare the model: ") as caught:
+        Session(GRAPH._replace(content=GRAPH.content[:-9]), Settings("cpu", 1))
+    assert "\n" not in str(caught.value)
