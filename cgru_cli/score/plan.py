@@ -13,6 +13,7 @@ from ..options.score import LABEL_METRICS, METRICS, ScoreOptions
 from ..output.layouts import layout_of
 from ..parameters.program import PROGRAMS, Program, reads_as
 from ..system.lines import check_distinct
+from ..system.versions import installed
 from .pairs.layout import ScoreLayout
 from .pairs.readers import NBestList, Pairs, TabSeparated, Texts
 
@@ -30,9 +31,11 @@ class ScorePlan:
 
     def __init__(self, options: ScoreOptions):
         """Raises UsageError if options are missing or exclude each other, CgruError for an
-        unreadable file of weights.
+        unreadable file of weights, and if sacreBLEU is needed and not installed.
         """
         self.options = options
+        if options.metric or options.tune or options.oracle:
+            installed("sacrebleu")
         self.metrics = _metrics(options)
         # weights of an ensemble's models; () for a column of scores for each model
         self.weights: tuple[float, ...] = ()

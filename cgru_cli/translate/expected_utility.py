@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..output.hypothesis import Hypothesis
+from ..system.versions import installed
 
 
 def expected_utilities(texts: Sequence[str], chances: np.ndarray, utility: str) -> np.ndarray:
@@ -41,9 +42,7 @@ def chrf(texts: Sequence[str]) -> np.ndarray:
 
 def bleu(texts: Sequence[str]) -> np.ndarray:
     """sacreBLEU's sentence BLEU of each text with each as the reference: (D,D), 0 to 100."""
-    from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
-
-    tokenize = Tokenizer13a()
+    tokenize = installed("sacrebleu.tokenizers.tokenizer_13a").Tokenizer13a()
     words = [tuple(tokenize(text.rstrip()).split()) for text in texts]
     lengths = np.array(list(map(len, words)), float)
     logs, orders, factor = (np.zeros((len(texts), len(texts))) for _ in range(3))

@@ -1,5 +1,6 @@
 """`cgru --version`: packages and processor."""
 
+import json
 import subprocess
 import sys
 from importlib import metadata
@@ -9,6 +10,7 @@ from click.testing import CliRunner
 
 from cgru_cli import __version__
 from cgru_cli.cli import main
+from cgru_cli.errors import NotInstalled
 from cgru_cli.system import versions
 
 
@@ -37,6 +39,14 @@ def test_versions_and_instructions(flags, said, tmp_path, monkeypatch):
     assert f", TensorFlow {metadata.version('tensorflow')}, Keras " in packages
     kinds = dict(one.split(" ") for one in processor.partition(": ")[2].split(", "))
     assert kinds == dict(zip(("float32", "bfloat16", "int8"), said.split(", "), strict=True))
+
+
+def test_a_missing_package_is_an_error_with_advice():
+    assert versions.installed("json") is json
+    for extra, advice in (("", "no-such"), ("plot", "'cgru[plot]'")):
+        with pytest.raises(NotInstalled) as error:
+            versions.installed("no_such.part", extra)
+        assert str(error.value) == f"no-such is not installed: pip install {advice}"
 
 
 def test_without_proc_and_packages(tmp_path, monkeypatch):

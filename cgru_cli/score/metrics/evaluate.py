@@ -9,7 +9,6 @@ from ...options.keywords import checked, in_python, iterated, one_text
 from ...options.score import LABEL_METRICS, ScoreOptions
 from ...output.hypothesis import Hypothesis
 from ..plan import ScorePlan
-from .labels import check_lines
 
 
 def evaluate(
@@ -46,9 +45,10 @@ def evaluate(
         given_options = {"metric": names, "tokenize": tokenize, "lowercase": lowercase}
         values = checked(ScoreOptions, given_options, [*given_options])
         plan = ScorePlan(ScoreOptions(reference=("references",) * len(columns), **values))
+        from .evaluation import metric_of  # needs sacreBLEU
+        from .labels import check_lines
+
         if set(plan.metrics) & set(LABEL_METRICS):
             check_lines("hypotheses", lines, "references", columns[0])
-        from .evaluation import metric_of  # needs sacreBLEU
-
         made = {name: metric_of(name, plan.options, columns, [lines]) for name in plan.metrics}
         return {name: one.corpus_score(lines, None).score for name, one in made.items()}
