@@ -122,7 +122,9 @@ class Graph:
         self.known: dict[Any, Any] = {}  # results by operation, inputs and attributes
         # in the outermost graph: the graphs of all values that depend only on arrays
         self.fixed: dict[str, Graph] = {}
-        self.count = 0  # of names, in the outermost graph
+        # in the outermost graph: the number of names, and the versions of the sets of operations
+        self.count = 0
+        self.opsets = {"": OPSET}
 
     @property
     def outermost(self) -> Graph:
@@ -193,8 +195,8 @@ def model_of(whole: Graph, outputs: dict[str, Tensor], outside: int) -> tuple[Mo
         input=[_described(x, sizes=True) for x in whole.inputs],
         output=results,
     )
-    opset = helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)
-    model = ModelProto(ir_version=10, producer_name="cgru", opset_import=opset, graph=proto)
+    opsets = [helper.make_opsetid(domain, version) for domain, version in whole.opsets.items()]
+    model = ModelProto(ir_version=10, producer_name="cgru", opset_import=opsets, graph=proto)
     return model, large
 
 
@@ -263,6 +265,7 @@ def _nodes(op: str, inputs: Sequence[Tensor | None], outputs: int, **attributes:
             return known
     results = [here.fresh() for _ in range(outputs)]
     domain = "com.microsoft" if op == "MatMulIntegerToFloat" else ""
+    here.outermost.opsets.setdefault(domain, 1)
     here.nodes.append(
         NodeProto(
             op_type=op,
