@@ -7,9 +7,11 @@ from both_engines import ONE_THREAD, Texts, by_onnx
 from cases import random_arrays, tiny
 from deep_equations import DeepModel
 from integer_products import is_exact, saturated
-from models import case, pad_source, pad_target, reference
-from named_structures import DEEP, NAMED
+from models import case, ladder_oracle, pad_source, pad_target, reference
+from named_structures import DEEP, EIGHT, NAMED
 from shared_files import fixture_path
+from tables import each_row
+from tolerances import LOG_PROBABILITY
 
 from cgru_cli.network import graphs, ops
 from cgru_cli.network.engines import onnx as onnx_engine
@@ -185,6 +187,19 @@ def test_a_models_scores_are_those_of_an_oracle_with_integers():
         np.testing.assert_allclose(alignment, expected.alignment, atol=rounding / 10)
         # a search multiplies annotations instead of contexts
         np.testing.assert_allclose(steps[2 * b, :T], exact.distributions, atol=3 * rounding)
+
+
+@each_row("name", EIGHT)
+def test_models_of_every_kind_have_nearly_the_same_scores(name):
+    s, texts = NAMED[name], Texts.of(NAMED[name])
+    arrays = random_arrays(s, 1)
+    model = PreparedModel(s, in_8_bits(s, arrays), ONE_THREAD)
+    scores = Scorer(model, with_alignment=False)(*texts.batch(s)).log_probs
+    differences = []
+    for row, pair in zip(scores, zip(*texts, strict=True), strict=True):
+        expected = ladder_oracle(s, arrays).force_decode(*pair).log_probs
+        differences.extend(np.abs(row[: len(expected)] - expected))
+    assert LOG_PROBABILITY < max(differences) < 0.05
 
 
 @pytest.mark.parametrize("name", ["a-shallow", "marian-s2s-deep"])

@@ -1,12 +1,13 @@
-"""Graphs of ONNX files: their parts, and a program that runs them as docs/onnx.md says."""
+"""Graphs of a search in files and in memory, run as docs/onnx.md says, and their parts."""
 
 import numpy as np
-import onnx
 import onnxruntime
+from both_engines import ONE_THREAD
 
+from cgru_cli.formats.onnx_file import BEGIN
 from cgru_cli.network import graphs
+from cgru_cli.search.runtime import Session
 
-BEGIN, STEP, SCORING_STEP = 0, 1, 3
 TYPES = {"tensor(int32)": np.int32, "tensor(float)": np.float32, "tensor(bool)": np.bool_}
 
 
@@ -14,7 +15,6 @@ class FileGraph:
     """A file in a session of its own."""
 
     def __init__(self, content):
-        self.proto = onnx.load_from_string(content)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.log_severity_level = 3  # not about arrays that 8 bits do not read
@@ -27,54 +27,44 @@ class FileGraph:
         }
 
     def run(self, task, inputs):
-        """All outputs by name; inputs that are not given are empty."""
-        given = self.unread | inputs | {"task": np.array(task, np.int32)}
-        return dict(zip(self.outputs, self.session.run(self.outputs, given), strict=True))
-
-    def begin(self, source, mask):
-        """The first states and the memory by their names as inputs."""
-        found = self.run(BEGIN, {"source": source, "source_mask": mask})
-        new = {n: x for n, x in found.items() if n.startswith("new_")}
-        assert all(not x.size for name, x in found.items() if name not in new)
-        return {name.removeprefix("new_"): x for name, x in new.items()}
-
-    def step(self, begun, previous=None, *, task=STEP, count=1, **more):
-        """The outputs of a step in which row number i continues sentence number i."""
-        rows = np.arange(len(begun["cells.0"]), dtype=np.int32)
-        given = {
-            "parents": rows,
-            "previous": rows * 0 - 1 if previous is None else previous,
-            "sentence": rows,
-            "slot": rows * 0,
-            "count": np.array(count, np.int32),
-            "asked": np.zeros((len(rows), 0), np.int32),
-        }
-        return self.run(task, begun | given | more)
-
-    def scores(self, source, mask, target):
-        """Log-probabilities (B,T) of the words of targets (B,T)."""
-        states, previous, scores = self.begin(source, mask), None, []
-        for words in target.T:
-            found = self.step(states, previous, task=SCORING_STEP, asked=words[:, None])
-            scores.append(found["log_probs"][:, 1])
-            after = {name: x for name, x in found.items() if name.startswith("new_cells.")}
-            states |= {name.removeprefix("new_"): x for name, x in after.items()}
-            previous = words
-        return np.stack(scores, axis=1)
+        """The outputs of a task by name; the others are empty, as inputs that it does not read."""
+        given = {name: inputs.get(name, x) for name, x in self.unread.items()}
+        given["source"] = given["source"].view(
+            self.unread["source"].dtype
+        )  # numbers, by their bits
+        given["task"] = np.array(task, np.int32)
+        found = dict(zip(self.outputs, self.session.run(self.outputs, given), strict=True))
+        states = {name for name in found if name.startswith("new_")}
+        memory = {name for name in found if name.startswith("new_memory.")}
+        other = found.keys() - states if task == BEGIN else memory
+        assert not any(found[name].size for name in other)
+        return {name: x for name, x in found.items() if name not in other}
 
 
-class MemoryGraphs(FileGraph):
-    """The graphs of a search in memory, which have the same inputs and outputs."""
+class MemoryGraphs:
+    """The graphs of an ensemble in memory, which have the same inputs and outputs."""
 
-    def __init__(self, model):
-        beginning, begun = graphs.beginning(model.network)
-        stepping = graphs.stepping([model.network], [1.0], [begun])
-        self.sessions = model.session(beginning), model.session(stepping)
+    def __init__(self, s, *models, weights=(1.0,)):
+        """models: the arrays of each, in float32 or 8 bits."""
+        networks = [graphs.network_of(s, arrays) for arrays in models]
+        beginnings = [graphs.beginning(network) for network in networks]
+        self.computations = [graph for graph, _ in beginnings]
+        begun = [nest for _, nest in beginnings]
+        self.computations.append(graphs.stepping(networks, weights, begun))
+        *self.begins, self.step = (Session(one, ONE_THREAD) for one in self.computations)
 
     def run(self, task, inputs):
-        session = self.sessions[task != BEGIN]
-        given = session.empty_inputs() | inputs | {"task": np.array(task, np.int32)}
-        return dict(zip(session.outputs, session.run(session.outputs, given), strict=True))
+        if task != BEGIN:
+            given = self.step.empty_inputs() | inputs | {"task": np.array(task, np.int32)}
+            return dict(
+                zip(self.step.outputs, self.step.run(self.step.outputs, given), strict=True)
+            )
+        found = {}
+        for kind in ("new_cells", "new_memory"):
+            named = [(one, [n for n in one.outputs if n.startswith(kind)]) for one in self.begins]
+            arrays = [x for session, names in named for x in session.run(names, inputs)]
+            found |= {f"{kind}.{number}": x for number, x in enumerate(arrays)}
+        return found
 
 
 def graphs_of(graph):
