@@ -139,8 +139,17 @@ def shared() -> Callable[[str], Path]:
 
 
 @pytest.fixture(scope="module")
+def prepared_once() -> Iterator[None]:
+    """Prepare equal models only once for all tests of a module, without TensorFlow."""
+    import prepared_once
+
+    with prepared_once.prepared_once():
+        yield
+
+
+@pytest.fixture(scope="module")
 def traced_once() -> Iterator[None]:
-    """Share the traces of equal models among all models of a module's tests."""
+    """Share the traces of equal models among all models of a module's tests, too."""
     import traced_once
 
     with traced_once.traced_once():

@@ -11,9 +11,9 @@ import pytest
 from commands import SOURCE, as_marian, in_process, one_line, output_lines, vocabulary, write_model
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from models import text_lines
 from references import MARIAN, NEMATUS, OOV, SCORES
 from selection import choice
+from shared_files import text_lines
 
 WORDS = "a b c d e@@ f unseen"
 

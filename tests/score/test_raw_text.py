@@ -7,7 +7,7 @@ from commands import in_process, output_lines, write_model
 
 from cgru_cli.text import pipeline
 
-pytestmark = pytest.mark.usefixtures("traced_once")
+pytestmark = pytest.mark.usefixtures("prepared_once")
 
 
 def test_raw_text_of_a_model_with_preprocessing(tmp_path):

@@ -19,7 +19,7 @@ from cgru_cli.serve.shared_search import SharedSearch
 from cgru_cli.serve.work import Kind, Line, Pair
 from cgru_cli.system.garbage import collected_by_hand
 
-pytestmark = pytest.mark.usefixtures("traced_once")
+pytestmark = pytest.mark.usefixtures("prepared_once")
 TEXTS = ["a b c", "", "f f a d", "b unseen", "c", "d c b a", "a a", "f"] * 3
 
 

@@ -17,7 +17,7 @@ from cgru_cli.serve.served_model import SearchOptions
 from cgru_cli.serve.shared_search import SharedSearch
 from cgru_cli.serve.work import Kind, Line
 
-pytestmark = pytest.mark.usefixtures("traced_once")
+pytestmark = pytest.mark.usefixtures("prepared_once")
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import json
 import numpy as np
 from cases import random_arrays, tiny
 from click.testing import CliRunner
-from traced_once import traced_once
+from prepared_once import prepared_once
 
 from cgru_cli.cli import main
 
@@ -58,7 +58,7 @@ def in_process(command, folder):
             source = folder / "in.txt"
             source.write_bytes(text.encode("utf-8") if isinstance(text, str) else text)
             given += ["-i", str(source)]
-        with traced_once():
+        with _shared(command):
             result = CliRunner().invoke(main, [command, *given, "-o", str(target)])
         if result.exception and not isinstance(result.exception, SystemExit):
             raise result.exception
@@ -66,6 +66,14 @@ def in_process(command, folder):
         return result.exit_code, text, result.stderr
 
     return run
+
+
+def _shared(command):
+    if command != "train":
+        return prepared_once()
+    from traced_once import traced_once  # imports TensorFlow
+
+    return traced_once()
 
 
 def output_lines(run):

@@ -17,6 +17,7 @@ from deep_equations import DeepModel
 from forced import force_decode
 from hypothesis import strategies as st
 from oracles.labels import LabelModel
+from shared_files import text_lines
 
 from cgru_cli.formats import model_vocabularies, read_model
 from cgru_cli.network import ops
@@ -209,11 +210,6 @@ class Case:
 def case(path: Path, vocabularies: tuple[Path, ...] = ()) -> Case:
     """A `Case`, cached for later tests."""
     return Case(path, vocabularies)
-
-
-def text_lines(path: Path) -> list[str]:
-    """The lines of a text, split only at newlines."""
-    return path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
 
 
 def random_pairs(structure, seed, lengths):

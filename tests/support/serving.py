@@ -7,13 +7,13 @@ import time
 
 import uvicorn
 from patience import PATIENCE
+from prepared_once import prepared_once
 from starlette.testclient import TestClient
 
 from cgru_cli.options.serve import ServeOptions
 from cgru_cli.serve.app import application
 from cgru_cli.serve.served_model import served_models
 from cgru_cli.serve.service import Service
-from cgru_cli.system.tensorflow_start import import_tensorflow
 
 
 class Silent:
@@ -41,11 +41,8 @@ def options(*models, **more):
 
 
 def loaded(*models, **more):
-    """The models of a command line, by name; equal models share their traces."""
-    import_tensorflow()
-    from traced_once import traced_once
-
-    with traced_once():
+    """The models of a command line, by name; equal models are prepared only once."""
+    with prepared_once():
         return served_models(options(*models, **more))
 
 
@@ -54,8 +51,7 @@ def serving(models, password=(), **more):
     """The application of a running server, with the given models."""
     service = Service(models, options(*next(iter(models.values())).paths, **more))
     service.start()
-    # Wait for its first trace, because hypothesis collects garbage in this thread.
-    while not service.ready:
+    while not service.ready:  # it refuses some requests before
         time.sleep(0.01)
     passwords = [password] if isinstance(password, str) else password
     app = application(service, passwords)

@@ -22,3 +22,8 @@ def need(path: Path) -> Path:
 def fixture_path(name: str) -> Path:
     """A file of the reference cases, such as `a-shallow/model.npz`."""
     return need(FIXTURES / name)
+
+
+def text_lines(path: Path) -> list[str]:
+    """The lines of a text, split only at newlines."""
+    return path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")

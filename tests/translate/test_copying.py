@@ -20,7 +20,7 @@ from cgru_cli.text.pipeline import PipelineSettings
 from cgru_cli.translate.plan import SearchPlan
 from cgru_cli.translate.requests import RequestReader
 
-pytestmark = pytest.mark.usefixtures("traced_once")
+pytestmark = pytest.mark.usefixtures("prepared_once")
 SOURCE = ["eos", "UNK", "a", "b", "7", *PLACEHOLDERS[:3]]
 TARGET = ["eos", "UNK", "A", "B", "7", *PLACEHOLDERS[:3]]
 LINES = ["a 12 b", "b", "3 a 4 5 a b", "3 3"]

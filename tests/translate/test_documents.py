@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from commands import write_model
 from devices import FULL, NULL, device, is_device
-from traced_once import traced_once
+from prepared_once import prepared_once
 
 from cgru_cli import Translator
 from cgru_cli.cli import main
@@ -37,7 +37,7 @@ def sentences(monkeypatch):
 
 
 def run(*arguments):
-    with traced_once():
+    with prepared_once():
         result = CliRunner().invoke(main, ["translate", *map(str, arguments)])
     assert result.exception is None or isinstance(result.exception, SystemExit)
     return result.exit_code, result.stderr

@@ -28,13 +28,13 @@ from commands import (
 )
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from models import text_lines
 from patience import PATIENCE
+from shared_files import text_lines
 
 from cgru_cli.cli import main
 from cgru_cli.text import pipeline
 
-pytestmark = pytest.mark.usefixtures("traced_once")
+pytestmark = pytest.mark.usefixtures("prepared_once")
 
 
 @pytest.fixture(scope="module")

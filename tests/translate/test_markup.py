@@ -18,7 +18,7 @@ from cgru_cli.translate.job import rendered
 from cgru_cli.translate.line_search import LineSearch
 from cgru_cli.translate.plan import SearchPlan
 
-pytestmark = pytest.mark.usefixtures("traced_once")
+pytestmark = pytest.mark.usefixtures("prepared_once")
 SOURCE = ["eos", "UNK", "a", "b", "c", *PLACEHOLDERS[:3]]
 TARGET = ["eos", "UNK", "A", "B", "C", *PLACEHOLDERS[:3]]
 LINES = ["a <b>b <i>12</i></b> c", "<p>a</p>", "b <br/> c &amp; a", "<hr/>", ""]

@@ -9,8 +9,8 @@ import pytest
 from cases import random_arrays, tiny
 from commands import SOURCE, TARGET, in_process, vocabulary, write_model
 from deep_equations import DeepModel
+from prepared_once import prepared_once
 from selection import LONG, in_turns
-from traced_once import traced_once
 
 from cgru_cli import Translator
 from cgru_cli.errors import UsageError
@@ -135,7 +135,7 @@ def test_the_list_is_that_of_the_direct_model_in_another_order(models, translate
     best = [entry[0] for entry in translate(*asked)]
     assert best == [first[str(number)] for number in range(len(LINES))]
     options = {"channel_model": channel, "lm": lm, "beam_size": 6, "translation_maxlen": 6}
-    with traced_once():
+    with prepared_once():
         translator = Translator(direct, **options)
         assert [one.text for one in translator.translate(LINES)] == best
         two = translator.translate(LINES[0], n_best=2)

@@ -13,7 +13,7 @@ from patience import PATIENCE
 
 from cgru_cli import CgruError, PairScorer, Translator, UsageError, load_model
 
-pytestmark = pytest.mark.usefixtures("traced_once")
+pytestmark = pytest.mark.usefixtures("prepared_once")
 LINES = ["a b c", "", "f f a d", "b unseen", "c"]
 
 
@@ -335,14 +335,13 @@ def grown(folder, rounds):
         env=os.environ | {"MALLOC_ARENA_MAX": "1"},  # threads' heaps would blur the measurement
     )
     assert done.returncode == 0, done.stderr
-    assert "retracing" not in done.stderr
     return int(done.stdout), os.path.getsize(path)
 
 
 @pytest.mark.long
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="counts memory on Linux only")
 def test_memory_comes_back(tmp_path):
-    """The limit allows for the allocator's growth; graphs that are not freed far exceed it."""
+    """The limit allows for the allocator's growth; models that are not freed far exceed it."""
     growth, size = grown(tmp_path, 2)
     assert growth < 2 * size
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from cgru_cli.translate.resume import finished_lines
 
-pytestmark = pytest.mark.usefixtures("traced_once")
+pytestmark = pytest.mark.usefixtures("prepared_once")
 TEXT = "a b c\n\nf f a d\nb unseen\nc\nd d d a\n"
 SHORT = ("--translation-maxlen", 6)
 LAYOUTS = ((), ("--n-best", "-k", 3), ("--output-sampling", "full", "--seed", 4), ("--alignment",))

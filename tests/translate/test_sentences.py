@@ -11,7 +11,7 @@ from cgru_cli import Translator, UsageError
 from cgru_cli.options.flags import statements
 from cgru_cli.options.translate import TranslateOptions
 
-pytestmark = pytest.mark.usefixtures("traced_once")
+pytestmark = pytest.mark.usefixtures("prepared_once")
 LINES = ["a b . c a", "", "f . f d . b", "  ", "a b c", " c . "]
 
 

@@ -13,7 +13,7 @@ from cgru_cli.search.settings import Sampling, SearchSettings
 from cgru_cli.translate.line_search import LineSearch
 from cgru_cli.translate.plan import SearchPlan
 
-pytestmark = pytest.mark.usefixtures("traced_once")
+pytestmark = pytest.mark.usefixtures("prepared_once")
 LINES = ["a b c", "", "f f a d", "b unseen", "c"]
 
 

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from models import text_lines
+from shared_files import text_lines
 from tables import each_row
 
 from cgru_cli.errors import CgruError

@@ -5,9 +5,8 @@ import json
 import numpy as np
 import pytest
 from commands import in_process, one_line, output_lines, write_model
-from models import text_lines
 from sacrebleu.metrics import BLEU, CHRF
-from shared_files import fixture_path
+from shared_files import fixture_path, text_lines
 
 from cgru_cli.score.n_best.entry import parse
 
