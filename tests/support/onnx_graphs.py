@@ -33,6 +33,7 @@ class FileGraph:
 
     def begin(self, source, mask):
         """The first states and the memory by their names as inputs."""
+        source = source.view(self.unread["source"].dtype)  # numbers of a condition, by their bits
         found = self.run(BEGIN, {"source": source, "source_mask": mask})
         new = {n: x for n, x in found.items() if n.startswith("new_")}
         assert all(not x.size for name, x in found.items() if name not in new)
@@ -70,20 +71,12 @@ class MemoryGraphs(FileGraph):
         beginning, begun = graphs.beginning(model.network)
         stepping = graphs.stepping([model.network], [1.0], [begun])
         self.sessions = model.session(beginning), model.session(stepping)
+        self.unread = self.sessions[0].empty_inputs()
 
     def run(self, task, inputs):
         session = self.sessions[task != BEGIN]
         given = session.empty_inputs() | inputs | {"task": np.array(task, np.int32)}
         return dict(zip(session.outputs, session.run(session.outputs, given), strict=True))
-
-
-def graphs_of(graph):
-    """A graph and all graphs inside it."""
-    yield graph
-    for node in graph.node:
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                yield from graphs_of(attribute.g)
 
 
 def unprepared(graph, around=()):
