@@ -285,11 +285,11 @@ def by_onnx(function, arrays, shapes):
         given = [ops.convert(array) for array in arrays]
         if shapes is not None:
             named = zip(inputs.items(), shapes, strict=True)
-            given = [graph.input(name, x.dtype.name, shape) for (name, x), shape in named]
+            given = [onnx_engine.new_input(name, x.dtype.name, shape) for (name, x), shape in named]
         results = nest.flatten(function(*given))
         names = {f"result{number}": x for number, x in enumerate(results)}
-        model, _ = onnx_engine.model_of(graph, names, outside=2**31)
-    session = onnxruntime.InferenceSession(model.SerializeToString(), OPTIONS)
+        model, _ = onnx_engine.model_of(graph, names)
+    session = onnxruntime.InferenceSession(model, OPTIONS)
     found = session.run(list(names), {} if shapes is None else inputs)
     for x, array in zip(results, found, strict=True):  # the engine knows types and shapes
         assert x.dtype == array.dtype.name and len(x.shape) == array.ndim
