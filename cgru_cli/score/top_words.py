@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from ..corpus.teacher_words import TeacherWriter
 from ..errors import CgruError, UsageError
 from ..formats.loaded_model import LoadedModel, check_ensemble
 from ..system.atomic_files import atomic_write
+from ..system.side_by_side import side_by_side, together_in
 from ..system.terminal import ProgressCounter
 from ..system.windows import InOrder, batches
 from .pairs.model_scorer import Line, ModelScorer
@@ -48,8 +49,10 @@ def write(plan: ScorePlan, models: Sequence[LoadedModel], pairs: Pairs) -> None:
     # memory holds the probabilities of all words by each model until they are added up
     max_tokens = max(1, min(scorer.max_tokens for scorer in scorers) // len(scorers))
 
-    def top(numbers: Sequence[int], lines: Sequence[Sequence[Line]]) -> list:
-        """Ids and log-probabilities (T,K) of each line."""
+    def top(
+        numbers: Sequence[int], lines: Sequence[Sequence[Line]]
+    ) -> Iterator[tuple[int, tuple[np.ndarray, np.ndarray]]]:
+        """The number of each line, and its words' ids and log-probabilities (T,K)."""
         sources = [
             one.loaded.source_batch([line[m].source for line in lines], numbers)
             for m, one in enumerate(scorers)
@@ -57,7 +60,8 @@ def write(plan: ScorePlan, models: Sequence[LoadedModel], pairs: Pairs) -> None:
         target, mask = models[0].target_batch([line[0].target for line in lines])
         ids, log_probs = top_words(sources, target, mask)
         ends = np.cumsum(mask.sum(axis=1, dtype=np.int64))[:-1]
-        return list(zip(np.split(ids, ends), np.split(log_probs, ends), strict=True))
+        rows = zip(np.split(ids, ends), np.split(log_probs, ends), strict=True)
+        yield from zip(numbers, rows, strict=True)
 
     in_order, first = InOrder[tuple[np.ndarray, np.ndarray]](), 0
     progress = ProgressCounter("pairs", options.quiet)
@@ -69,13 +73,17 @@ def write(plan: ScorePlan, models: Sequence[LoadedModel], pairs: Pairs) -> None:
                 for number, pair in enumerate(window, first)
             ]
             sizes = [max(one.length for one in line) for line in lines]
-            for batch in sorted(batches(sizes, options.mini_batch, max_tokens), key=min):
-                numbers = [first + i for i in batch]
-                found = top(numbers, [lines[i] for i in batch])
-                for number, rows in zip(numbers, found, strict=True):
-                    for ready in in_order.put(number, rows):
-                        writer.write(*ready)
-                progress.add(len(batch))
+            together = sorted(batches(sizes, options.mini_batch, max_tokens), key=min)
+            threads = together_in(max_tokens, sizes, together, settings.threads)
+            if threads > 1:
+                top_words.share_processors()
+            for number, rows in side_by_side(
+                (top([first + i for i in batch], [lines[i] for i in batch]) for batch in together),
+                threads,
+            ):
+                for ready in in_order.put(number, rows):
+                    writer.write(*ready)
+                progress.add(1)
             first += len(window)
         writer.close()
     progress.close()

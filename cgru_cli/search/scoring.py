@@ -59,6 +59,10 @@ class TopWords:
         graph = graphs.ranking([model.network for model in models], weights)
         self._session, self._k = models[0].session(graph), k
 
+    def share_processors(self) -> None:
+        """See `Session.share_processors`."""
+        self._session.share_processors()
+
     def __call__(
         self, sources: Sources, target: np.ndarray, target_mask: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from queue import SimpleQueue
 from typing import TypeVar
 
@@ -54,3 +54,14 @@ def side_by_side(iterators: Iterable[Iterator[Item]], threads: int) -> Iterator[
                 running -= 1
     finally:
         stopped.set()
+
+
+def together_in(
+    max_tokens: int, lengths: Sequence[int], batches: Sequence[Sequence[int]], threads: int
+) -> int:
+    """The number of batches to compute at a time, at least 1: at most threads, and max_tokens.
+
+    lengths: tokens of each item; batches: their indices, padded to the longest of each batch.
+    """
+    largest = max((len(batch) * max(lengths[i] for i in batch) for batch in batches), default=1)
+    return max(1, min(threads, len(batches), max_tokens // largest))

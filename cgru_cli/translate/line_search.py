@@ -15,7 +15,7 @@ from ..formats.declared import check_declared
 from ..formats.loaded_model import LoadedModel, load_model
 from ..formats.shortlist import union
 from ..options.translate import TranslateOptions
-from ..system.side_by_side import side_by_side
+from ..system.side_by_side import side_by_side, together_in
 from ..system.windows import batches
 from .paragraphs import Paragraph
 from .phrases import Fields
@@ -137,8 +137,10 @@ class LineSearch:
         again: list[tuple[int, Request]],
     ) -> Iterator[tuple[int, Request, Sequence[SearchResult]]]:
         """The results of lines that satisfy their constraints; `again` receives the other lines."""
-        batches = self._batches([len(request.source) for _, request in searched])
-        threads = self._side_by_side(searched, batches)
+        lengths = [len(request.source) for _, request in searched]
+        batches = self._batches(lengths)
+        sizes = [length + 1 for length in lengths]
+        threads = together_in(self.max_tokens, sizes, batches, self.threads)
         if threads > 1:
             self._ensemble.share_processors()
             if self.plan.channel:
@@ -208,14 +210,6 @@ class LineSearch:
             np.union1d(union(self.plan.shortlists, of_models), words).astype(np.int32)
             for words, *of_models in zip(wanted, *ids, strict=True)
         ]
-
-    def _side_by_side(
-        self, searched: Sequence[tuple[int, Request]], batches: Sequence[Sequence[int]]
-    ) -> int:
-        """The number of batches to search at a time, whose memory the workspace holds."""
-        sizes = [[len(searched[i][1].source) + 1 for i in batch] for batch in batches]
-        largest = max((len(batch) * max(batch) for batch in sizes), default=1)
-        return max(1, min(self.threads, len(batches), self.max_tokens // largest))
 
     def _searched(
         self, lines: Sequence[tuple[int, Request]], settings: SearchSettings

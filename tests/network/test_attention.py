@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tensorflow as tf
+from array_functions import by_onnx, by_tensorflow
 
 from cgru_cli.network import attention
 
@@ -21,11 +22,14 @@ def test_energies_of_a_search_are_those_of_each_row(tile, skipped, monkeypatch):
     query = generator.normal(size=(8, 7)).astype(np.float32)
     v = generator.normal(size=(7, 1)).astype(np.float32)
     mask = (np.arange(5) < np.array([[2], [5], [1], [3]])).astype(np.float32)
-    energies = tf.function(attention.energies_in_tiles)(projected, query, v, sentence, mask).numpy()
+    arrays = [projected, query, v, sentence, mask]
+    shapes = [[None, None, 7], [None, 7], [7, 1], [None], [None, None]]
     expected = [np.tanh(projected[n] + q) @ v[:, 0] for n, q in zip(sentence, query, strict=True)]
     real = mask[sentence] > 0
-    np.testing.assert_allclose(energies[real], np.array(expected)[real], rtol=1e-5, atol=1e-5)
-    assert np.isneginf(energies).sum() == skipped
+    for run in (by_tensorflow, by_onnx):
+        (energies,) = run(attention.energies_in_tiles, arrays, shapes)
+        np.testing.assert_allclose(energies[real], np.array(expected)[real], rtol=1e-5, atol=1e-5)
+        assert np.isneginf(energies).sum() == skipped
 
 
 def test_a_hidden_layer_may_have_more_numbers_than_an_int32():
@@ -33,7 +37,8 @@ def test_a_hidden_layer_may_have_more_numbers_than_an_int32():
     projected, query = np.zeros((1, words, width), np.float32), np.zeros((rows, width), np.float32)
     mask = np.eye(1, words, dtype=np.float32)  # a word, and padding
     v, sentence = np.ones((width, 1), np.float32), np.zeros(rows, np.int32)
-    energies = tf.function(attention.energies_in_tiles)(projected, query, v, sentence, mask).numpy()
+    arrays = [projected, query, v, sentence, mask]
+    (energies,) = by_onnx(attention.energies_in_tiles, arrays, [x.shape for x in arrays])
     assert energies.shape == (rows, words) and not energies[:, 0].any()
     assert np.isneginf(energies[:, 1:]).all()
 

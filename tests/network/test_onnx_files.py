@@ -9,10 +9,11 @@ from bombs import bounded
 from cases import random_arrays, small_structure
 from models import ladder_oracle, pad_source, pad_target, typed
 from onnx_graphs import FileGraph, MemoryGraphs, graphs_of, unprepared
+from shared_files import ROOT
 from tables import each_row
 from tolerances import LOG_PROBABILITY
 
-from cgru_cli.errors import CgruError
+from cgru_cli import CgruError, Translator, load_model, write_model
 from cgru_cli.formats.onnx_file import inputs_of, open_onnx, outputs_of
 from cgru_cli.network import graphs
 from cgru_cli.network.integer_products import in_8_bits
@@ -130,6 +131,7 @@ def test_the_graph_computes_the_equations(name):
     content = content_of(s, arrays)
     onnx.checker.check_model(content, full_check=True)
     model = FileGraph(content)
+    assert [one.domain for one in model.proto.opset_import] == [""]
     assert not list(unprepared(model.proto.graph))
     sources, source, mask = batch(s)
     targets = LABELS.get(s.type, TARGETS)
@@ -217,6 +219,20 @@ def test_the_interface_is_that_of_the_structure(name, tmp_path):
         if not size.HasField("dim_value")
     ]
     assert all(name for _, name in sizes) and len({name for _, name in sizes}) == len(sizes)
+
+
+def test_the_program_of_the_documentation(tmp_path, monkeypatch):
+    page = (ROOT / "docs" / "onnx.md").read_text("utf-8")
+    (program,) = re.findall(r"^```python\n(.*?)^```", page, re.S | re.M)
+    model = ROOT / "examples" / "en-de.npz"
+    write_model(load_model(model), tmp_path / "en-de.onnx")
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(program, names)
+    found = Translator(model, beam_size=1).translate("Where is the station?")
+    loaded = load_model(tmp_path / "en-de.onnx")
+    ids = names["translate"]([*loaded.sources[0].encode(found.source), 0])
+    assert ids == [*loaded.target.encode(found.tokens), 0]
 
 
 # --- the arrays ----------------------------------------------------------------------------------

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
-import onnxruntime
 import pytest
 import tensorflow as tf
+from array_functions import by_onnx, by_tensorflow
 from tables import each_row
 from tolerances import ONE_STEP
 
@@ -267,35 +267,6 @@ SOURCES = [" ".join(inspect.getsource(function).split()) for function, *_ in EXA
 
 # -- the engines -----------------------------------------------------------------------------------
 
-OPTIONS = onnxruntime.SessionOptions()
-OPTIONS.intra_op_num_threads, OPTIONS.log_severity_level = 1, 4
-
-
-def by_tensorflow(function, arrays, shapes):
-    """The results in a trace for inputs of these shapes."""
-    kinds = [tf.TensorSpec(shape, x.dtype) for x, shape in zip(arrays, shapes, strict=True)]
-    traced = tf.function(lambda *given: function(*given), kinds, autograph=False)
-    return nest.flatten(traced(*arrays))
-
-
-def by_onnx(function, arrays, shapes):
-    """The results of a graph for inputs of these shapes; without them, the inputs are constants."""
-    inputs = dict(zip("abcd", arrays, strict=False))
-    with ops.using(onnx_engine), onnx_engine.graph() as graph:
-        given = [ops.convert(array) for array in arrays]
-        if shapes is not None:
-            named = zip(inputs.items(), shapes, strict=True)
-            given = [onnx_engine.new_input(name, x.dtype.name, shape) for (name, x), shape in named]
-        results = nest.flatten(function(*given))
-        names = {f"result{number}": x for number, x in enumerate(results)}
-        model, _ = onnx_engine.model_of(graph, names)
-    session = onnxruntime.InferenceSession(model, OPTIONS)
-    found = session.run(list(names), {} if shapes is None else inputs)
-    for x, array in zip(results, found, strict=True):  # the engine knows types and shapes
-        assert x.dtype == array.dtype.name and len(x.shape) == array.ndim
-        assert all(n in (None, m) for n, m in zip(x.shape, array.shape, strict=True)), x.shape
-    return found
-
 
 @each_row("function, arrays, known", EXAMPLES, ids=SOURCES)
 def test_an_operation_is_numpys(function, arrays, known):
@@ -308,7 +279,7 @@ def test_an_operation_is_numpys(function, arrays, known):
         every = {
             "TensorFlow": nest.flatten(function(*map(tf.constant, arrays))),
             "TensorFlow, unknown sizes": by_tensorflow(function, arrays, unknown),
-            "ONNX, constants": by_onnx(function, arrays, None),
+            "ONNX, constants": by_onnx(function, arrays, constant=True),
             "ONNX": by_onnx(function, arrays, shapes),
             "ONNX, unknown sizes": by_onnx(function, arrays, unknown),
         }

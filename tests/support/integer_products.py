@@ -1,9 +1,6 @@
-"""8-bit matrix products of an ONNX graph, computed as processors without VNNI compute them."""
+"""8-bit matrix products, computed as processors without VNNI compute them."""
 
 import numpy as np
-from onnx import TensorProto, numpy_helper
-
-PRODUCTS = ("MatMulInteger", "ConvInteger", "QLinearMatMul", "QGemm", "DynamicQuantizeMatMul")
 
 
 def saturated(x, matrix):
@@ -34,38 +31,3 @@ def is_exact(matrix):
             if not np.array_equal(saturated(x, ordered[:, None])[:, 0], x @ ordered):
                 return False
     return True
-
-
-def integer_products(graph, around=()):
-    """The matrix and the scales (M,) of each 8-bit product by its output, in inner graphs too.
-
-    around: the sources of values of the graphs around this one.
-    """
-    makers = [{name: node for node in graph.node for name in node.output}, *around]
-    makers[0] |= {tensor.name: tensor for tensor in graph.initializer}
-
-    def made(name):
-        return next(known[name] for known in makers if name in known)
-
-    def array(name):
-        source = made(name)
-        if isinstance(source, TensorProto):
-            return numpy_helper.to_array(source)
-        assert source.op_type in ("Transpose", "Identity", "Concat") and len(source.input) == 1
-        given = array(source.input[0])
-        return given.T if source.op_type == "Transpose" else given
-
-    for node in graph.node:
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                yield from integer_products(attribute.g, makers)
-        if node.op_type not in PRODUCTS:
-            continue
-        assert node.op_type == "MatMulInteger", f"{node.op_type}: read its inputs here too"
-        quantizer = made(node.input[0])
-        assert quantizer.op_type == "DynamicQuantizeLinear"  # to unsigned bytes
-        (cast,) = (other for other in graph.node if node.output[0] in other.input)
-        (scaled,) = (other for other in graph.node if cast.output[0] in other.input)
-        of_input, of_matrix = made(scaled.input[1]).input
-        assert of_input == quantizer.output[1] and not array(node.input[3]).any()
-        yield node.output[0], array(node.input[1]), array(of_matrix)

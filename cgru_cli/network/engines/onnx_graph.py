@@ -16,7 +16,7 @@ import numpy as np
 
 from . import onnx_messages as messages
 
-VERSIONS = {"": 18, "com.microsoft": 1}  # of the operators
+OPSET = 18
 # Larger constants belong to the outermost graph, where ONNX Runtime rearranges them once.
 INNER = 4096
 
@@ -42,7 +42,9 @@ class Graph:
         self.known: dict[Any, Any] = {}  # results by operation, inputs and attributes
         # in the outermost graph: the graphs of all values that depend only on arrays
         self.fixed: dict[str, Graph] = {}
-        self.count = 0  # of names, in the outermost graph
+        # in the outermost graph: the number of names, and the versions of the sets of operations
+        self.count = 0
+        self.opsets = {"": OPSET}
 
     @property
     def outermost(self) -> Graph:
@@ -108,7 +110,7 @@ def model_of(
         [_described(x, sizes=True) for x in whole.inputs],
         results,
     )
-    return messages.model(parts, VERSIONS, metadata), large
+    return messages.model(parts, whole.opsets, metadata), large
 
 
 def _described(x: Value, name: str | None = None, *, sizes: bool = False) -> bytes:
@@ -156,6 +158,7 @@ def add(op: str, inputs: Sequence[Value | None], outputs: int, **attributes: Any
             return known
     results = [here.fresh() for _ in range(outputs)]
     domain = "com.microsoft" if op == "MatMulIntegerToFloat" else ""
+    here.outermost.opsets.setdefault(domain, 1)
     here.nodes.append(messages.node(op, names, results, domain, attributes))
     if key:
         here.known[key] = results

@@ -12,7 +12,7 @@ from ...errors import CgruError
 from ...formats.loaded_model import LoadedModel, Reading
 from ...output.heatmap.view import MEAN, View
 from ...output.hypothesis import Hypothesis
-from ...system.side_by_side import side_by_side
+from ...system.side_by_side import side_by_side, together_in
 from ...system.windows import batches
 from ..plan import ScorePlan
 from .model_scorer import Line, ModelScorer
@@ -199,8 +199,7 @@ def in_batches(
         for number, *pairs in zip(numbers, *columns, strict=True):
             yield number, pairs
 
-    largest = max((len(batch) * max(sizes[i] for i in batch) for batch in together), default=1)
-    threads = min(scorers[0].models[0].threads, len(together), max(1, max_tokens // largest))
+    threads = together_in(max_tokens, sizes, together, scorers[0].models[0].threads)
     if threads > 1:
         for scorer in scorers:
             scorer.share_processors()

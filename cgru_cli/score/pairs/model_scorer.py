@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +16,7 @@ from ...text.labels import check_tags
 
 if TYPE_CHECKING:
     from ...search.runtime import PreparedModel
-    from ...search.scoring import Scores
+    from ...search.scoring import Scorer, Scores
 
 
 class Line(NamedTuple):
@@ -43,15 +44,22 @@ class ModelScorer:
         with_alignment: bool = False,
     ):
         """workspace: MiB for a batch."""
-        from ...search.scoring import Scorer, max_tokens_of
+        from ...search.scoring import max_tokens_of
 
         self.loaded, self._reading = loaded, reading
         self.source = loaded.source_lines(reading)
         self._copying = reading.preprocessing.copying if reading.preprocessing else None
         self._placeholders = known_placeholders(loaded.target, *loaded.sources[:1])
         self.max_tokens = max_tokens_of(workspace, loaded.model.structure)
-        self._scorer = Scorer(prepared, with_alignment=with_alignment)
+        self._prepared, self._with_alignment = prepared, with_alignment
         self.threads = prepared.settings.threads
+
+    @functools.cached_property
+    def _scorer(self) -> Scorer:
+        """Made for the first scores, because some callers only read pairs."""
+        from ...search.scoring import Scorer
+
+        return Scorer(self._prepared, with_alignment=self._with_alignment)
 
     def share_processors(self) -> None:
         """See `Session.share_processors`."""
