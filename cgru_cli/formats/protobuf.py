@@ -1,4 +1,4 @@
-"""Read Protocol Buffers messages as untrusted input, without schemas.
+"""Read and write Protocol Buffers messages, as untrusted input, without schemas.
 
 A message is a sequence of numbered fields; a value is an integer or bytes. Integers have seven bits
 per byte, lowest bits first.
@@ -52,6 +52,16 @@ def varint(value: int) -> bytes:
         digits.append(value & 0x7F | 0x80)
         value >>= 7
     return bytes([*digits, value])
+
+
+def number(field: int, value: int) -> bytes:
+    """A field with an integer of 64 bits, which may be negative."""
+    return varint(field << 3 | _INTEGER) + varint(value & 2**64 - 1)
+
+
+def message(field: int, content: bytes) -> bytes:
+    """A field with bytes, such as a message in a message."""
+    return head(field, len(content)) + content
 
 
 def head(field: int, size: int) -> bytes:

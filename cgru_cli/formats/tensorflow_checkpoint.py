@@ -18,7 +18,7 @@ from ..system.structured_files import read_bytes
 from .array_files import StoredArray
 from .checkpoint_table import read_table, table
 from .crc32c import masked_crc32c
-from .protobuf import fields, head, varint
+from .protobuf import fields, message, number, varint
 
 INDEX = ".index"
 DATA = ".data-00000-of-00001"
@@ -112,18 +112,18 @@ def write_checkpoint(prefix: Path, arrays: Mapping[str, np.ndarray]) -> None:
     written.
     """
     # the header: one data file, format version 1
-    messages = {b"": _number(1, 1) + _message(3, _number(1, 1))}
+    messages = {b"": number(1, 1) + message(3, number(1, 1))}
     place = 0
     with atomic_write(f"{prefix}{DATA}") as data:
         for name, array in {**arrays, UPDATES: np.array(0)}.items():
             numbers = np.asarray(array, "<f4")
             content = numbers.tobytes()
-            shape = b"".join(_message(2, _number(1, size)) for size in numbers.shape)
+            shape = b"".join(message(2, number(1, size)) for size in numbers.shape)
             messages[name.encode()] = (
-                _number(1, _FLOAT)
-                + _message(2, shape)
-                + _number(4, place)
-                + _number(5, len(content))
+                number(1, _FLOAT)
+                + message(2, shape)
+                + number(4, place)
+                + number(5, len(content))
                 + varint(6 << 3 | 5)
                 + masked_crc32c(content)
             )
@@ -131,11 +131,3 @@ def write_checkpoint(prefix: Path, arrays: Mapping[str, np.ndarray]) -> None:
             place += len(content)
     with atomic_write(f"{prefix}{INDEX}") as index:
         index.write(table(messages))
-
-
-def _number(field: int, value: int) -> bytes:
-    return varint(field << 3) + varint(value)
-
-
-def _message(field: int, content: bytes) -> bytes:
-    return head(field, len(content)) + content

@@ -63,7 +63,7 @@ def network_of(structure: Structure, arrays: Mapping[str, np.ndarray | Integers]
 def beginning(network: Network) -> tuple[Computation, Any]:
     """The graph of task 0, and the nest [cells, memory] of the types of its results."""
     with ops.using(onnx), onnx.graph() as graph:
-        cells, memory = _begun(network, *_source(graph, network.structure))
+        cells, memory = _begun(network, *_source(network.structure))
         results = _numbered("new_cells", cells) | _numbered("new_memory", memory)
         return _finished(graph, results), [cells, memory]
 
@@ -73,7 +73,7 @@ def stepping(
 ) -> Computation:
     """The graph of a step of an ensemble. begun: the nests of `beginning`, one per network."""
     with ops.using(onnx), onnx.graph() as graph:
-        given = _rows(graph, networks[0].structure)
+        given = _rows(networks[0].structure)
         states = [nest.mapped(_any_rows, one) for one in begun]
         for number, each in enumerate(zip(*states, strict=True)):
             for name, x in _numbered(("cells", "memory")[number], list(each)).items():
@@ -89,9 +89,9 @@ def scoring(network: Network) -> Computation:
     words that are not padding. Outputs: `log_probs` (N,) and, with attention, `alignment` (B,T,S).
     """
     with ops.using(onnx), onnx.graph() as graph:
-        source = _source(graph, network.structure)
-        target = graph.input("target", "int32", [None, None])
-        words = graph.input("words", "int32", [None])
+        source = _source(network.structure)
+        target = onnx.new_input("target", "int32", [None, None])
+        words = onnx.new_input("words", "int32", [None])
         unrolled = unroll(network, *source, target)
         flat = ops.reshape(ops.transpose(target), [-1])
 
@@ -113,11 +113,13 @@ def ranking(networks: Sequence[Network], weights: Sequence[float]) -> Computatio
     """
     with ops.using(onnx), onnx.graph() as graph:
         sources = [
-            _source(graph, network.structure, f".{number}")
-            for number, network in enumerate(networks)
+            _source(network.structure, f".{number}") for number, network in enumerate(networks)
         ]
-        target = graph.input("target", "int32", [None, None])
-        words, count = graph.input("words", "int32", [None]), graph.input("count", "int32", [])
+        target = onnx.new_input("target", "int32", [None, None])
+        words, count = (
+            onnx.new_input("words", "int32", [None]),
+            onnx.new_input("count", "int32", []),
+        )
         unrolled = [
             unroll(network, *source, target)
             for network, source in zip(networks, sources, strict=True)
@@ -154,15 +156,15 @@ def file_of(
         for name, array in arrays.items():
             if isinstance(array, Integers):
                 precision = "int8"
-                integers = graph.parameter(f"{name}{INTEGERS}", array.integers)
+                integers = onnx.parameter(f"{name}{INTEGERS}", array.integers)
                 scale = np.expand_dims(array.scale, 1 - array.axis)
-                flat = ops.squeeze(graph.parameter(f"{name}{SCALE}", scale), 1 - array.axis)
+                flat = ops.squeeze(onnx.parameter(f"{name}{SCALE}", scale), 1 - array.axis)
                 values[name] = Integers(integers, flat, array.axis)
             else:
-                values[name] = ops.cast(graph.parameter(name, array), "float32")
+                values[name] = ops.cast(onnx.parameter(name, array), "float32")
         network = Network(structure, values, tiled=True)
-        source = _source(graph, structure)
-        given = _rows(graph, structure)
+        source = _source(structure)
+        given = _rows(structure)
         with onnx.graph(graph):
             begun = list(_begun(network, *source))
         states = nest.mapped(_any_rows, begun)
@@ -190,29 +192,26 @@ def file_of(
             name: onnx.Tensor(x.dtype, kinds[name].shape, x.name)
             for name, x in zip(names, found, strict=True)
         }
-        model, stored = onnx.model_of(graph, results, OUTSIDE)
-    about = {**description, "version": VERSION, "precision": precision}
-    about["vocabulary"] = structure.target_vocabulary
-    model.metadata_props.add(key=ATTRIBUTE, value=json.dumps(about))
-    return onnx.with_arrays(model, stored)
+        about = {**description, "version": VERSION, "precision": precision}
+        about["vocabulary"] = structure.target_vocabulary
+        return onnx.model_of(graph, results, metadata={ATTRIBUTE: json.dumps(about)})[0]
 
 
 def _finished(graph: onnx.Graph, results: dict[str, Tensor]) -> Computation:
-    model, arrays = onnx.model_of(graph, results, OUTSIDE)
-    return Computation(model.SerializeToString(), arrays)
+    return Computation(*onnx.model_of(graph, results, outside=OUTSIDE))
 
 
-def _source(graph: onnx.Graph, structure: Structure, suffix: str = "") -> tuple[Tensor, Tensor]:
+def _source(structure: Structure, suffix: str = "") -> tuple[Tensor, Tensor]:
     """The inputs of a source: (B,S,F) and its mask (B,S)."""
     kinds = inputs_of(structure)
-    source, mask = (graph.input(f"{name}{suffix}", *kinds[name]) for name in SOURCE)
+    source, mask = (onnx.new_input(f"{name}{suffix}", *kinds[name]) for name in SOURCE)
     return source, mask
 
 
-def _rows(graph: onnx.Graph, structure: Structure) -> dict[str, Tensor]:
+def _rows(structure: Structure) -> dict[str, Tensor]:
     """The inputs of a step besides states and memory."""
     kinds = inputs_of(structure)
-    return {name: graph.input(name, *kinds[name]) for name in kinds if name not in SOURCE}
+    return {name: onnx.new_input(name, *kinds[name]) for name in kinds if name not in SOURCE}
 
 
 def _begun(network: Network, source: Tensor, mask: Tensor) -> tuple[Any, Any]:

@@ -77,7 +77,6 @@ OF_LIBRARY = {
         "optimization",
     ),
     "keras": ("network.keras_model", "network.keras_data", "optimization"),
-    "onnx": ("network.engines.onnx",),
 }
 # The only file below the entry that may import click.
 CLICK = "options.click_command"

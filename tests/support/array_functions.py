@@ -26,11 +26,11 @@ def by_onnx(function, arrays, shapes=None, *, constant=False):
         given = [ops.convert(array) for array in arrays]
         if inputs:
             named = zip(inputs.items(), shapes or _unknown(arrays), strict=True)
-            given = [graph.input(name, x.dtype.name, shape) for (name, x), shape in named]
+            given = [onnx.new_input(name, x.dtype.name, shape) for (name, x), shape in named]
         results = nest.flatten(function(*given))
         named = {f"y{number}": x for number, x in enumerate(results)}
-        model, _ = onnx.model_of(graph, named, outside=2**31)
-    session = onnxruntime.InferenceSession(model.SerializeToString(), OPTIONS)
+        model, _ = onnx.model_of(graph, named)
+    session = onnxruntime.InferenceSession(model, OPTIONS)
     found = session.run(list(named), inputs)
     for x, array in zip(results, found, strict=True):  # the engine knows types and shapes
         assert x.dtype == array.dtype.name and len(x.shape) == array.ndim
