@@ -166,7 +166,7 @@ class Codes:
     def split(self, words: str) -> list[str]:
         """The pieces; all pieces of a word but the last end in `@@`."""
         if len(self._bpe.cache) > _CACHE:
-            self._bpe.cache.clear()
+            self._bpe.cache = {}  # another thread may be reading the old one
         pieces = []
         for word in tokens(words):
             parts = self._bpe.segment_tokens([word])

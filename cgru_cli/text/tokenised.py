@@ -38,10 +38,11 @@ class Tokenisation:
         if self._knows:
             odd = [one for one in attached if not self._knows(one[0])]
             odd = [one for one in odd if self._knows(one[1]) and self._knows(one[2])]
-            self._odd += bool(odd) and not set(".,?!") & set(words)
+            is_odd = bool(odd) and not set(".,?!") & set(words)
         else:
-            self._odd += bool(self._alone & set(words)) and not attached
-        if self._odd >= LEAST and 2 * self._odd >= self._seen:
+            is_odd = bool(self._alone & set(words)) and not attached
+        self._odd += is_odd
+        if is_odd and self._odd >= LEAST and 2 * self._odd >= self._seen:
             self._watches = False
             if self._knows:
                 word, stem, mark = odd[0][0], *odd[0].groups()

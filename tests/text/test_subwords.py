@@ -134,6 +134,21 @@ def test_cache_is_bounded(monkeypatch):
     assert len(codes._bpe.cache) <= 4
 
 
+def test_a_thread_may_empty_the_cache_while_another_reads_it(monkeypatch):
+    class Interrupted(dict):
+        def __contains__(self, word):
+            found = super().__contains__(word)
+            if word == "lowest":
+                monkeypatch.setattr(subwords, "_CACHE", 0)
+                codes.split("newest")  # as another thread would do here
+            return found
+
+    codes = Codes(MERGES, "codes")
+    expected = codes.split("lowest")
+    codes._bpe.cache = Interrupted(codes._bpe.cache)
+    assert codes.split("lowest") == expected
+
+
 def test_codes_depend_only_on_counts():
     assert learn_codes(Counter(dict(reversed(PAPER.items()))), 8) == learn_codes(PAPER, 8)
     check_codes(learn_codes(PAPER, 8), "codes")

@@ -37,6 +37,18 @@ def test_raw_text_for_a_model_of_tokenised_text(capsys):
         assert warned(capsys, quiet) == ""
 
 
+def test_several_threads_may_see_lines(capsys):
+    def knows(word):
+        if word == "Dr.":  # as other threads would do here
+            for _ in range(LEAST):
+                watched.see("a house, trees")
+        return word in KNOWN
+
+    watched = Tokenisation(".,", knows)
+    watched.see("Dr. a house")
+    assert "tokenise it" in capsys.readouterr().err
+
+
 def test_tokenised_text_for_a_model_of_raw_text(capsys):
     tokenised = ["a house .", "a house , trees", "."]
     assert "looks tokenised" in warned(capsys, tokenised * 2, words=None)
