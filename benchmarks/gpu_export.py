@@ -17,15 +17,16 @@ from gpu_run import TensorFlow
 from products import shallow, sides
 
 from cgru_cli.corpus.batches import Batch
+from cgru_cli.network import ops
 from cgru_cli.network.keras_model import RecurrentModel
-from cgru_cli.network.network import Network
+from cgru_cli.network.network import Network, SearchState
+from cgru_cli.network.top_k import top_k
 from cgru_cli.optimization.objective import CrossEntropy, Guide
 from cgru_cli.optimization.optimizers import optimizer
 from cgru_cli.optimization.step import Regularization, TrainingStep
 from cgru_cli.parameters.initialization import initial_arrays
 from cgru_cli.parameters.names import parameters
 from cgru_cli.parameters.structure import FIRST_LABEL, Structure, Type
-from cgru_cli.search.ensemble import Ensemble
 
 OBJECTIVES = {
     "cross-entropy": CrossEntropy(),
@@ -272,7 +273,6 @@ class DecodingStep(Program):
     def function(self) -> tuple[Any, tuple]:
         s, rows = self.structure, self.sentences * self.beam
         network = Network(s, initial_arrays(s, "scaled", 1), self.model.precision)
-        ensemble = Ensemble([network], [1.0])
         read = batch(s, self.sentences, (self.lengths[0], 2), "")
         memory = network.encode(
             tf.constant(read.source), tf.constant(read.source_mask), search=True
@@ -284,13 +284,14 @@ class DecodingStep(Program):
 
         def advance(cells: Any, memory: Any, parents: tf.Tensor, previous: tf.Tensor) -> tuple:
             # the position of each row is known at compile time, so all shapes are static
-            now = state._replace(
-                cells=cells, sentence=tf.constant(sentence), slot=tf.constant(slot)
+            now = SearchState(
+                tf.nest.map_structure(lambda x: tf.gather(x, parents), cells),
+                tf.constant(sentence),
+                tf.constant(slot),
             )
-            words, _, own, (after,), _ = ensemble.best(
-                [now], [memory], parents, previous, tf.constant(self.beam)
-            )
-            return words, own, after.cells
+            logits, after, _ = network.step(now, previous, memory)
+            log_probs, words = top_k(ops.log_softmax(logits), tf.constant(self.beam))
+            return words, log_probs, after.cells
 
         generator = np.random.RandomState(1)
         parents = tf.constant(generator.permutation(rows).astype(np.int32))

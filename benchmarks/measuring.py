@@ -43,7 +43,7 @@ class Clock:
 
 
 # Runs a command and writes its resource usage. It runs in a small process, because the peak memory
-# of a child starts at that of its parent, and this process has loaded TensorFlow.
+# of a child starts at that of its parent, and this process may have loaded a model.
 BETWEEN = """
 import json, os, sys, time
 begun = time.perf_counter()

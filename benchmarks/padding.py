@@ -27,13 +27,19 @@ BLOCKS = {"2D": 2, "C": 2, "A": 2}
 
 
 class Padded:
-    """A small model padded to SIZES, written to a folder, for cgru and for Marian."""
+    """A small model padded to the given sizes, written to a folder, for cgru and for Marian."""
 
-    def __init__(self, path: str, vocabularies: Sequence[str], folder: Path):
+    def __init__(
+        self,
+        path: str,
+        vocabularies: Sequence[str],
+        folder: Path,
+        sizes: Sequence[int] = SIZES,
+    ):
         small = read_model.read(path)
         *sources, self.target = model_vocabularies.find(small, vocabularies)
         self.source = sources[0]
-        self.model = pad(small, *SIZES)
+        self.model = pad(small, *sizes)
         self.vocabularies = [str(folder / "src.json"), str(folder / "trg.json")]
         write_vocabulary(self.source, folder / "src.json")
         write_vocabulary(self.target, folder / "trg.json")

@@ -1,20 +1,23 @@
-"""The plain matrix products of a model over given sentences: a lower bound of the time."""
+"""The plain matrix products of a forward pass, by ONNX Runtime: a lower bound of its time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import tensorflow as tf
+import numpy as np
 
+from cgru_cli.network import ops
+from cgru_cli.network.engines import onnx
+from cgru_cli.network.graphs import OUTSIDE, Computation
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.parameters.cells import CellPlace, base_cells, encoder_cells
 from cgru_cli.parameters.structure import Structure, Type, Unit
+from cgru_cli.search.runtime import Session, Settings
 from cgru_cli.text.vocabulary import Vocabulary
 from cgru_cli.train.structure_from_options import new_structure
 
 _COLUMNS = {Unit.GRU: 3, Unit.GRU_BEFORE: 3, Unit.LSTM: 4}  # times the state; 1 for others
-_LONGEST = 50  # the largest mean length of a batch for which there are inputs
 
 
 def shallow(
@@ -71,77 +74,55 @@ def sides(s: Structure) -> tuple[Side, Side]:
 
 
 class Products:
-    """The products of a batch, one TensorFlow product each, with prepared inputs.
+    """A product with each of some random matrices (M,N), all in one call of ONNX Runtime.
+
+    Products with the same M have the same input.
+    """
+
+    def __init__(self, matrices: Sequence[tuple[int, int]], threads: int):
+        self._widths = sorted({m for m, _ in matrices})
+        chance = np.random.default_rng(1)
+
+        def normal(*shape: int) -> ops.Tensor:
+            return ops.convert(chance.standard_normal(shape, np.float32))
+
+        with ops.using(onnx), onnx.graph() as graph:
+            inputs = {m: graph.input(str(m), "float32", [None, m]) for m in self._widths}
+            # one number of each product, so that all are computed and none is copied
+            results = {
+                f"y{i}": ops.matmul(inputs[m], normal(m, n))[:1, :1]
+                for i, (m, n) in enumerate(matrices)
+            }
+            model, arrays = onnx.model_of(graph, results, OUTSIDE)
+        computation = Computation(model.SerializeToString(), arrays)
+        self._session = Session(computation, Settings("cpu", threads))
+
+    def __call__(self, rows: int) -> None:
+        """Compute the products of this number of rows."""
+        inputs = {str(m): np.ones((rows, m), np.float32) for m in self._widths}
+        self._session.run(self._session.outputs, inputs)
+
+
+class ScoringProducts:
+    """The products of scoring a batch.
 
     Recurrent ones are computed step by step, `rows` at a time, the others over all positions at
     once.
     """
 
-    def __init__(
-        self, structure: Structure, rows: int, precision: str, *, differentiable: bool = True
-    ):
-        """differentiable: also compute those of the backward pass."""
-        self.rows = rows
-        both_sides = sides(structure)
-
-        def normal(*shape: int) -> tf.Tensor:
-            return tf.cast(tf.random.normal(shape), tf.dtypes.as_dtype(precision))
-
-        read = {m for side in both_sides for products in side for m, _ in products}
-        inputs = {n: normal(_LONGEST * rows, n) for n in read}
-
-        def forward_only(at_once: list, by_step: list) -> tuple:
-            # all inputs differ, because TensorFlow would compute equal products once
-            given = [(inputs[m], normal(m, n)) for m, n in at_once + by_step]
-
-            def products(given: list, rows: tf.Tensor) -> list:
-                return [tf.matmul(x[:rows], w) for x, w in given]
-
-            once, steps = given[: len(at_once)], given[len(at_once) :]
-            return lambda n: products(once, n), lambda n: products(steps, n)
-
-        def both_ways(at_once: list, by_step: list) -> tuple:
-            """All products: over all positions with the weights' gradients, or of one step
-            without."""
-            given = [
-                (inputs[m], normal(m, n), normal(n, m), normal(_LONGEST * rows, n))
-                for m, n in at_once + by_step
-            ]
-
-            def both(given: list, rows: tf.Tensor) -> list:
-                forward = [tf.matmul(x[:rows], w) for x, w, _, _ in given]
-                return forward + [tf.matmul(dy[:rows], w) for _, _, w, dy in given]
-
-            def of_weights(rows: tf.Tensor) -> list:
-                return [tf.matmul(x[:rows], dy[:rows], transpose_a=True) for x, _, _, dy in given]
-
-            once, steps = given[: len(at_once)], given[len(at_once) :]
-            return lambda n: both(once, n) + of_weights(n), lambda n: both(steps, n)
-
-        products = both_ways if differentiable else forward_only
-        self._sides = [_traced(*products(*side)) if side.at_once else None for side in both_sides]
+    def __init__(self, structure: Structure, rows: int, threads: int):
+        self._rows = rows
+        self._sides = [
+            [Products(matrices, threads) for matrices in side] if side.at_once else None
+            for side in sides(structure)
+        ]
 
     def __call__(self, source: int, target: int) -> None:
         """Compute the products for these numbers of words."""
         for side, words in zip(self._sides, (source, target), strict=True):
             if side is None:
                 continue
-            once, step = side
-            results = [once(tf.constant(words))]
-            for start in range(0, words, self.rows):
-                results.append(step(tf.constant(min(self.rows, words - start))))
-            for result in results:
-                result.numpy()
-
-
-def _traced(*functions) -> list:
-    signature = [tf.TensorSpec([], tf.int32)]
-    return [
-        tf.function(lambda n, f=f: _corners(f(n)), input_signature=signature, autograph=False)
-        for f in functions
-    ]
-
-
-def _corners(products: list) -> tf.Tensor:
-    """One number of each product, so that all are computed and none is copied."""
-    return tf.stack([product[0, 0] for product in products])
+            at_once, by_step = side
+            at_once(words)
+            for start in range(0, words, self._rows):
+                by_step(min(self._rows, words - start))

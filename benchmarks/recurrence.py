@@ -7,10 +7,10 @@ import numpy as np
 import tensorflow as tf
 
 from cgru_cli.network.encoder import Readers
+from cgru_cli.network.engines.scan import scan
 from cgru_cli.network.ladder.levels import Levels
 from cgru_cli.network.ladder.lm import Chain
 from cgru_cli.network.layers import Layers
-from cgru_cli.network.scan import scan
 from cgru_cli.parameters.cell_names import input_arrays, state_arrays
 from cgru_cli.parameters.cells import base_cells, encoder_cells
 from cgru_cli.parameters.initialization import initial_arrays
@@ -69,7 +69,7 @@ class Recurrences:
         values = [self._arrays[name] for name in self._names]
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch([x, *values])
-            layers = Layers(self._structure, self._arrays, tf.float32, {})
+            layers = Layers(self._structure, self._arrays, "float32", {})
             product, (transition,) = layers.reader([self._cell])
             (xW,) = product(tf.transpose(x, [1, 0, 2]))
             zeros = tf.zeros([tf.shape(x)[0], self.state])

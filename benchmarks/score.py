@@ -6,8 +6,9 @@ MODEL is a small plain model, and the FILEs are parallel text (tokenised and spl
 text). The model is zero-padded to 512/1024/30000, so that sentences are real and costs are those of
 a big model. All ratios are within one run; the measurements take turns, and the median is printed.
 
-- floor: the plain products of the forward pass (one TensorFlow product each, no biases, no
-  attention, no softmax) for the words scored, without padding, compared with the time of scoring.
+- floor: the plain products of the forward pass (float32, one product of ONNX Runtime each, no
+  biases, no attention, no softmax) for the words scored, without padding, compared with the time of
+  scoring.
 - process: whole processes, including start-up, by CPU seconds (user + system) of the child.
 - memory: peak memory of the small model for increasing numbers of pairs, and the time of its first
   output.
@@ -28,8 +29,6 @@ import numpy as np
 from measuring import Clock, Run, process
 from padding import SIZES, Padded
 
-from cgru_cli.system import tensorflow_start
-
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -42,7 +41,8 @@ def main() -> None:
                         help="numbers of pairs for measuring memory")  # fmt: skip
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("--precision", nargs="*", default=["float32", "bfloat16"])
+    parser.add_argument("--precision", nargs="*", default=["float32", "int8"],
+                        choices=["float32", "int8"])  # fmt: skip
     parser.add_argument("--peer", choices=["marian"])
     parser.add_argument("--parts", nargs="*", default=["floor", "process", "memory"])
     arguments = parser.parse_args()
@@ -62,7 +62,6 @@ class Bench:
                 arguments.target)), strict=True,
             )
         )  # fmt: skip
-        tensorflow_start.start("cpu", arguments.threads)
         print(f"model {'/'.join(map(str, SIZES))}, {arguments.threads} threads", flush=True)
 
     def texts(self, count: int) -> list[str]:
@@ -79,11 +78,10 @@ class Bench:
 
     def floor(self) -> None:
         """Compare the time of plain products with that of scoring, in this process."""
-        from products import Products, shallow
+        from products import ScoringProducts
 
-        structure = shallow(SIZES)
+        floor = ScoringProducts(self.padded.model.structure, 64, self.a.threads)
         jobs = {p: Scored(self.a, self.padded, p) for p in self.a.precision}
-        floors = {p: Products(structure, 64, p, differentiable=False) for p in self.a.precision}
         turns: dict[str, list[tuple[Run, Run]]] = {p: [] for p in jobs}
         for turn in range(self.a.turns + 1):
             for precision, job in jobs.items():
@@ -92,8 +90,8 @@ class Bench:
                     words = job(self.pairs[: self.a.pairs])
                 with least:
                     for source, target in words:
-                        floors[precision](source, target)
-                if turn:  # the first round traces and allocates
+                        floor(source, target)
+                if turn:  # the first round allocates
                     turns[precision].append((clock.run, least.run))
         count = sum(target for _, target in words)
         for precision, runs in turns.items():
@@ -206,10 +204,13 @@ class Scored:
         from cgru_cli.formats.loaded_model import Reading, load_model
         from cgru_cli.options.score import ScoreOptions
         from cgru_cli.score.pairs.model_scorer import ModelScorer
+        from cgru_cli.search.runtime import Settings, prepared
 
         self.options = ScoreOptions(precision=precision)
         loaded = load_model(str(padded.path), padded.vocabularies)
-        self.model = ModelScorer(loaded, Reading(), precision=precision)
+        settings = Settings("cpu", arguments.threads)
+        model = prepared(loaded.model, precision, settings, once=True)
+        self.model = ModelScorer(loaded, Reading(), model)
         self.padding = 0.0
 
     def __call__(self, pairs: list[tuple[str, str]]) -> list[tuple[int, int]]:

@@ -127,11 +127,11 @@ class Bench:
     def floor(self) -> None:
         """Compare the time of plain products with that of updates, in this process."""
         tensorflow_start.start("cpu", self.a.threads)
-        from products import Products  # which imports TensorFlow
+        from training_products import TrainingProducts  # which imports TensorFlow
 
         jobs = {p: Updates(self.a, self.folder, p) for p in self.a.precision}
         floors = {
-            p: Products(job.structure, self.a.batch, p) for p, job in jobs.items()
+            p: TrainingProducts(job.structure, self.a.batch, p) for p, job in jobs.items()
         }  # fmt: skip
         turns: dict[str, list[tuple[Run, Run, int]]] = {p: [] for p in jobs}
         for turn in range(self.a.turns + 1):

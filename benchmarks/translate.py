@@ -7,9 +7,9 @@ is zero-padded to 512/1024/30000, so that sentences are real and costs those of 
 --parts process --own-size, MODEL is a model of Marian's, which both programs translate with as it
 is. All ratios are within one run; the measurements take turns, and the median is printed.
 
-- floor: the plain products of each step (float32, one TensorFlow product per matrix, no biases, no
-  attention, no softmax, no search) for exactly the rows that the search expanded, compared with the
-  time of the search.
+- floor: the plain products of each step (float32, one product of ONNX Runtime per matrix, no
+  biases, no attention, no softmax, no search) for exactly the rows that the search expanded,
+  compared with the time of the search.
 - shortlist (with --shortlist): the search with a shortlist per line, and per mini-batch, compared
   with the search over all words, including the encoder.
 - latency: lines translated one at a time, each precision compared with the first.
@@ -31,8 +31,7 @@ from pathlib import Path
 
 from measuring import Clock, Run, process
 from padding import SIZES, OfMarian, Padded
-
-from cgru_cli.system import tensorflow_start
+from products import Products
 
 PARTS = ["floor", "latency", "process", "first", "memory"]
 LINES = 20  # lines for measuring latency
@@ -51,7 +50,7 @@ def main() -> None:
     parser.add_argument(
         "--peer-int8", action="store_true", help="also measure Marian's packed int8"
     )
-    parser.add_argument("--precision", nargs="*", default=["float32"])
+    parser.add_argument("--precision", nargs="*", default=["float32"], choices=["float32", "int8"])
     parser.add_argument("--own-size", action="store_true", help="do not pad a model of Marian's")
     parser.add_argument("--parts", nargs="*", default=PARTS)
     parser.add_argument("--shortlist", nargs="*", metavar="FILE [FIRST [BEST [PRUNE]]]")
@@ -76,7 +75,6 @@ class Bench:
             return
         self.padded = Padded(arguments.model, arguments.vocabs, folder)
         self.big = self.padded.model
-        tensorflow_start.start("cpu", arguments.threads)
         embedding, state, vocabulary = SIZES
         print(f"model {embedding}/{state}/{vocabulary}, {arguments.threads} threads")
 
@@ -86,17 +84,22 @@ class Bench:
         path.write_text("".join(f"{line}\n" for line in lines[:count]), "utf-8")
         return path
 
+    def decoder(self, precision: str):
+        """The big model, prepared for search in this process."""
+        from cgru_cli.search.ensemble import Ensemble
+        from cgru_cli.search.runtime import Settings, prepared
+
+        settings = Settings("cpu", self.a.threads)
+        copy = dataclasses.replace(self.big)  # `prepared` takes the arrays
+        return Ensemble([prepared(copy, precision, settings, once=True)])
+
     # -- the arithmetic floor ------------------------------------------------------------------
 
     def floor(self) -> None:
         """Compare the time of plain products with that of the search, in this process."""
-        from cgru_cli.network.network import Network
-        from cgru_cli.search.ensemble import Ensemble
-
-        floor = Floor(self.big.structure)
+        floor = step_products(self.big.structure, self.a.threads)
         for precision in self.a.precision:
-            network = Network(self.big.structure, self.big.arrays, precision, packed=True)
-            decoder = Ensemble([network], [1.0])
+            decoder = self.decoder(precision)
             for beam in self.a.beam:
                 turns = [self.turn(decoder, floor, beam) for _ in range(self.a.turns + 1)][1:]
                 wall = statistics.median(t.floor_wall / t.wall for t in turns)
@@ -113,9 +116,7 @@ class Bench:
     def shortlist(self) -> None:
         """Compare the CPU seconds of the search over all words with those with a shortlist."""
         from cgru_cli.formats.shortlist import Shortlist
-        from cgru_cli.network.network import Network
         from cgru_cli.options.kinds import shortlist
-        from cgru_cli.search.ensemble import Ensemble
 
         path, numbers = shortlist(self.a.shortlist)
         vocabularies = (v.limited(SIZES[2]) for v in (self.padded.source, self.padded.target))
@@ -129,8 +130,7 @@ class Bench:
 
         kinds = {"all words": None, "a line's own": own, "a mini-batch's": shared}
         for precision in self.a.precision:
-            network = Network(self.big.structure, self.big.arrays, precision, packed=True)
-            decoder = Ensemble([network], [1.0])
+            decoder = self.decoder(precision)
             for beam in self.a.beam:
                 turns: dict[str, list[Turn]] = {name: [] for name in kinds}
                 for _ in range(self.a.turns + 1):
@@ -147,7 +147,14 @@ class Bench:
                     )
 
     def turn(
-        self, decoder, floor: Floor | None, beam: int, words=None, *, lines: int = 0, size: int = 64
+        self,
+        decoder,
+        floor: Products | None,
+        beam: int,
+        words=None,
+        *,
+        lines: int = 0,
+        size: int = 64,
     ) -> Turn:
         """Search once and measure it.
 
@@ -289,22 +296,16 @@ class Bench:
                 taken.append(time.perf_counter() - start)
                 child.kill()
                 child.communicate()
-            imports.append(process([sys.executable, "-c", "import tensorflow"]).wall)
+            imports.append(process([sys.executable, "-c", "import numpy, onnxruntime"]).wall)
         for name, taken in times.items():
             print(
                 f"{name}: first translation after {statistics.median(taken):.1f} s (importing "
-                f"TensorFlow alone takes {statistics.median(imports):.1f} s here)"
+                f"NumPy and ONNX Runtime alone takes {statistics.median(imports):.1f} s here)"
             )
 
     def latency(self) -> None:
         """Measure the milliseconds for a line that is translated alone, without start-up."""
-        from cgru_cli.network.network import Network
-        from cgru_cli.search.ensemble import Ensemble
-
-        decoders = {}
-        for name in self.a.precision:
-            network = Network(self.big.structure, self.big.arrays, name, packed=True)
-            decoders[name] = Ensemble([network], [1.0])
+        decoders = {name: self.decoder(name) for name in self.a.precision}
         for beam in self.a.beam:
             turns: dict[str, list[Turn]] = {name: [] for name in decoders}
             for _ in range(self.a.turns + 1):
@@ -350,32 +351,15 @@ class Turn:
     floor_cpu: float = 0.0
 
 
-class Floor:
-    """The matrix products of one step alone, for a number of rows."""
-
-    def __init__(self, structure) -> None:
-        import tensorflow as tf
-
-        d, e, c, v = (
-            structure.state, structure.target_embedding, structure.context,
-            structure.target_vocabulary,
-        )  # fmt: skip
-        shapes = [(e, 3 * d), (d, 3 * d), (d, c), (d, 3 * d), (c, 3 * d)]
-        shapes += [(e, e), (d, e), (c, e), (e, v)]
-        matrices = [tf.random.normal(shape) for shape in shapes]
-
-        @tf.function(input_signature=[tf.TensorSpec([None, n]) for n in (e, d, c)])
-        def products(*inputs):
-            by_width = {x.shape[-1]: x for x in inputs}
-            results = [tf.matmul(by_width[m.shape[0]], m) for m in matrices]
-            return [result[:1, :1] for result in results]
-
-        self._products = products
-        self._inputs = lambda rows: [tf.ones([rows, n]) for n in (e, d, c)]
-
-    def __call__(self, rows: int) -> None:
-        for result in self._products(*self._inputs(rows)):
-            result.numpy()
+def step_products(structure, threads: int) -> Products:
+    """The matrix products of one step."""
+    d, e, c, v = (
+        structure.state, structure.target_embedding, structure.context,
+        structure.target_vocabulary,
+    )  # fmt: skip
+    matrices = [(e, 3 * d), (d, 3 * d), (d, c), (d, 3 * d), (c, 3 * d)]
+    matrices += [(e, e), (d, e), (c, e), (e, v)]
+    return Products(matrices, threads)
 
 
 if __name__ == "__main__":

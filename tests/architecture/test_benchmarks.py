@@ -69,9 +69,12 @@ def test_dependent_products_run_step_by_step(load):
 
 
 def test_products_count_the_words(load):
-    products = load("products")
-    floor = products.Products(products.shallow((3, 4, 7), "lm", "gru"), 2, "float32")
-    floor(0, 5)  # runs, with an incomplete last step
+    structure = load("products").shallow((3, 4, 7), "lm", "gru")
+    for floor in (
+        load("products").ScoringProducts(structure, 2, threads=1),
+        load("training_products").TrainingProducts(structure, 2, "float32"),
+    ):
+        floor(0, 5)  # runs, with an incomplete last step
 
 
 @pytest.mark.parametrize(
