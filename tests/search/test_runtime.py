@@ -1,6 +1,8 @@
 """Models prepared for ONNX Runtime: their threads, devices and precisions."""
 
+import gc
 import os
+import weakref
 
 import numpy as np
 import onnxruntime
@@ -10,7 +12,9 @@ from cases import random_arrays, tiny
 from cgru_cli.errors import CgruError
 from cgru_cli.formats.model import Model
 from cgru_cli.network import graphs
+from cgru_cli.network.engines.onnx_graph import Graph
 from cgru_cli.network.integer_products import IntegerProduct
+from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.runtime import CUDA, PreparedModel, Session, Settings, prepared
 
 STRUCTURE = tiny()
@@ -68,3 +72,17 @@ def test_a_graph_that_onnx_runtime_refuses_gets_one_line():
     with pytest.raises(CgruError, match="ONNX Runtime cannot prepare the model: ") as caught:
         Session(GRAPH._replace(content=GRAPH.content[:-9]), Settings("cpu", 1))
     assert "\n" not in str(caught.value)
+
+
+def test_graphs_and_arrays_are_released_at_once():
+    """Reference cycles would keep a copy of all arrays until the next garbage collection."""
+    model = PreparedModel(STRUCTURE, ARRAYS, Settings("cpu", 1), once=True)
+    network = weakref.ref(model.network)
+    gc.collect()
+    gc.disable()
+    try:
+        Ensemble([model])
+        assert network() is None
+        assert not [one for one in gc.get_objects() if isinstance(one, Graph)]
+    finally:
+        gc.enable()

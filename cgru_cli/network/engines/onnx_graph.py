@@ -49,7 +49,7 @@ class Graph:
     @property
     def outermost(self) -> Graph:
         """The graph that has no outer one."""
-        return self.outer.outermost if self.outer else self  # not stored: a cycle keeps arrays
+        return self.outer.outermost if self.outer else self
 
     def fresh(self) -> str:
         """A new name, unlike those of a model's arrays."""
@@ -110,6 +110,7 @@ def model_of(
         [_described(x, sizes=True) for x in whole.inputs],
         results,
     )
+    whole.fixed.clear()  # refers to the graph itself, which would keep arrays
     return messages.model(parts, whole.opsets, metadata), large
 
 
