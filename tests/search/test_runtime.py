@@ -1,6 +1,8 @@
 """Models prepared for ONNX Runtime: their threads, devices and precisions."""
 
 import os
+import subprocess
+import sys
 
 import numpy as np
 import onnxruntime
@@ -68,3 +70,37 @@ def test_a_graph_that_onnx_runtime_refuses_gets_one_line():
     with pytest.raises(CgruError, match="ONNX Runtime cannot prepare the model: ") as caught:
         Session(GRAPH._replace(content=GRAPH.content[:-9]), Settings("cpu", 1))
     assert "\n" not in str(caught.value)
+
+
+NO_MEMORY = """
+import resource
+import numpy as np
+from cases import random_arrays, tiny
+from cgru_cli.network import graphs
+from cgru_cli.search.runtime import PreparedModel, Session, Settings
+
+model = PreparedModel(tiny(), random_arrays(tiny(), 1))
+session = Session(graphs.beginning(model.network)[0], Settings("cpu", 1))
+shape = 4000, 2000  # words, whose embeddings take 128 MB
+source = {"source": np.ones((*shape, 1), np.int32), "source_mask": np.ones(shape, np.float32)}
+with open("/proc/self/statm") as file:
+    used = int(file.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 50_000_000, used + 50_000_000))
+try:
+    session.run(["new_cells.0"], source)
+except MemoryError:
+    print("not enough")
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="limits memory on Linux only")
+def test_a_lack_of_memory_is_told_from_other_errors():
+    done = subprocess.run(
+        [sys.executable, "-c", NO_MEMORY],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.stdout == "not enough\n", done.stderr
+    session = Session(GRAPH, Settings("cpu", 1))
+    with pytest.raises(Exception, match="rank") as caught:
+        session.run(["new_cells.0"], SOURCE | {"source_mask": np.ones(2, np.float32)})
+    assert not isinstance(caught.value, MemoryError)
