@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -90,10 +91,15 @@ class Session:
         self._shapes = {one.name: one.shape for one in self._session.get_outputs()}
 
     def share_processors(self) -> None:
-        """Compute each call in one thread from now on, because several calls run side by side."""
+        """Compute each call in one thread from now on, because several calls run side by side.
+
+        Raises CgruError in a fork, like `run`.
+        """
+        self._check_process()
         if self._computation is not None:
             self._session = _session(self._computation, 1, self._providers)
             self._computation = None
+            self._process = self._process if len(self._providers) > 1 else None
 
     @property
     def outputs(self) -> list[str]:
@@ -114,15 +120,10 @@ class Session:
     def run(self, outputs: Sequence[str], inputs: Mapping[str, np.ndarray]) -> list[np.ndarray]:
         """The outputs by name; the graph may lack some of the inputs.
 
-        Raises CgruError in a fork of the process that made the session, where ONNX Runtime would
-        wait for threads that do not exist; a session of one thread on the CPU runs there too.
+        Raises MemoryError, and CgruError in a fork of the process that made the session, unless it
+        has one thread on the CPU.
         """
-        if self._process not in (None, os.getpid()):
-            raise CgruError(
-                "ONNX Runtime hangs in a process forked from one that has loaded the model; start "
-                "processes with multiprocessing.get_context('spawn'), load models only in forked "
-                "processes, or give --cpu-threads 1"
-            )
+        self._check_process()
         given = {}
         for name, x in inputs.items():
             if name not in self._inputs:
@@ -131,7 +132,21 @@ class Session:
             if x.dtype != kind:  # numbers of a condition, by their bits
                 x = x.view(kind)
             given[name] = np.asarray(x, order="C")
-        return self._session.run(outputs, given)
+        try:
+            return self._session.run(outputs, given)
+        except Exception as error:
+            if _lacks_memory(error):
+                raise MemoryError from None
+            raise
+
+    def _check_process(self) -> None:
+        """Raise CgruError where ONNX Runtime would wait for threads that a fork does not have."""
+        if self._process not in (None, os.getpid()):
+            raise CgruError(
+                "ONNX Runtime hangs in a process forked from one that has loaded the model; start "
+                "processes with multiprocessing.get_context('spawn'), load models only in forked "
+                "processes, or give --cpu-threads 1"
+            )
 
 
 def _session(computation: Computation, threads: int, providers: list[Any]) -> Any:
@@ -148,7 +163,14 @@ def _session(computation: Computation, threads: int, providers: list[Any]) -> An
     try:
         return onnxruntime.InferenceSession(computation.content, options, providers=providers)
     except Exception as error:
+        if _lacks_memory(error):
+            raise MemoryError from None
         raise CgruError(f"ONNX Runtime cannot prepare the model: {reason(error)}") from None
+
+
+def _lacks_memory(error: Exception) -> bool:
+    """Whether memory is lacking; only the text of ONNX Runtime's errors tells."""
+    return bool(re.search("Failed to allocate memory|bad_alloc", str(error)))
 
 
 def prepared(

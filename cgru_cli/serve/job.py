@@ -2,7 +2,6 @@
 
 from ..errors import CgruError, reading
 from ..options.serve import ServeOptions
-from ..system.garbage import collected_by_hand
 from ..system.log_file import log_to
 from ..system.versions import installed
 
@@ -32,14 +31,11 @@ def _run(options: ServeOptions) -> None:
     models = served_models(options)
     service = Service(models, options)
     remove_abandoned()
-    # A garbage collection in this thread while TensorFlow traces in the engine's thread has
-    # crashed the process.
-    with collected_by_hand():
-        service.start()
-        try:
-            serve(application(service, passwords), service)
-        finally:
-            service.engine.stop()
+    service.start()
+    try:
+        serve(application(service, passwords), service)
+    finally:
+        service.engine.stop()
 
 
 def _passwords(path: str) -> list[str]:

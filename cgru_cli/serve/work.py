@@ -163,12 +163,12 @@ def _failure(error: Exception) -> CgruError:
     """The outcome of a line for an error."""
     if isinstance(error, CgruError):
         return error
-    kind = type(error).__name__
-    if isinstance(error, MemoryError) or kind == "ResourceExhaustedError":
+    if isinstance(error, MemoryError):
         return Refusal(
             "out_of_memory",
             "there is not enough memory for this line; shorten it, or use a smaller beam",
         )
+    kind = type(error).__name__
     with contextlib.suppress(Exception):
         tell(f"internal error, {kind}: {reason(error)}; the server continues")
     return Refusal("internal_error", f"internal error, {kind}")

@@ -2,6 +2,8 @@
 
 import gc
 import os
+import subprocess
+import sys
 import weakref
 
 import numpy as np
@@ -86,3 +88,37 @@ def test_graphs_and_arrays_are_released_at_once():
         assert not [one for one in gc.get_objects() if isinstance(one, Graph)]
     finally:
         gc.enable()
+
+
+NO_MEMORY = """
+import resource
+import numpy as np
+from cases import random_arrays, tiny
+from cgru_cli.network import graphs
+from cgru_cli.search.runtime import PreparedModel, Session, Settings
+
+model = PreparedModel(tiny(), random_arrays(tiny(), 1))
+session = Session(graphs.beginning(model.network)[0], Settings("cpu", 1))
+shape = 4000, 2000  # words, whose embeddings take 128 MB
+source = {"source": np.ones((*shape, 1), np.int32), "source_mask": np.ones(shape, np.float32)}
+with open("/proc/self/statm") as file:
+    used = int(file.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 50_000_000, used + 50_000_000))
+try:
+    session.run(["new_cells.0"], source)
+except MemoryError:
+    print("not enough")
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="limits memory on Linux only")
+def test_a_lack_of_memory_is_told_from_other_errors():
+    done = subprocess.run(
+        [sys.executable, "-c", NO_MEMORY],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.stdout == "not enough\n", done.stderr
+    session = Session(GRAPH, Settings("cpu", 1))
+    with pytest.raises(Exception, match="rank") as caught:
+        session.run(["new_cells.0"], SOURCE | {"source_mask": np.ones(2, np.float32)})
+    assert not isinstance(caught.value, MemoryError)
