@@ -71,8 +71,8 @@ class Settings:
             self.providers.insert(0, (CUDA, {"device_id": number}))
         elif device:
             warn(
-                f"--device {device}: ONNX Runtime has no GPU here (pip install 'cgru[gpu]' after "
-                "pip uninstall onnxruntime); the processor computes"
+                f"--device {device}: ONNX Runtime has no GPU here (is onnxruntime-gpu installed, "
+                "and not onnxruntime?); the processor computes"
             )
 
 

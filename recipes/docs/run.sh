@@ -3,7 +3,7 @@
 #
 #   PAIRS=en-de.tsv.gz GENERAL=DIR [OUT=docs] [SIZE=small] [SOURCE=en] [TARGET=de] [UPDATES=N]
 #   [SEEDS=2] [STUDENTS="student student-sentence student-word"] [STUDENT_UPDATES=N]
-#   [PRECISION=bfloat16] [STEPS="base domain ensemble back distill noise analysis"]
+#   [PRECISION=int8] [STEPS="base domain ensemble back distill noise analysis"]
 #   recipes/docs/run.sh [options of cgru train]
 #
 # PAIRS is made by extract.py. GENERAL is a folder of general text: train, dev and test, each
@@ -41,8 +41,6 @@ student_updates=${STUDENT_UPDATES:-$((2 * updates))}
 for tool in cgru python sacrebleu; do
   command -v "$tool" > /dev/null || { echo "$tool is not on the PATH" >&2; exit 1; }
 done
-[[ $steps != *distill* ]] || python -c "import onnx, onnxruntime, tf2onnx" ||
-  { echo "the step distill needs pip install '.[onnx]'" >&2; exit 1; }
 
 text=$out/text vocabulary=$out/prep/vocab.spm
 [ -e "$text/mono.$target" ] || python "$here/split.py" "$PAIRS" "$GENERAL" "$text" -s "$source" \
@@ -189,7 +187,7 @@ for step in $steps; do
             if outdated "${taught[1]}" "${models[@]}"; then
               ! outdated "$out/taught.nbest" "${models[@]}" || rm -f "$out/taught.nbest"
               cgru translate -m "${models[@]}" -k 4 --n-best -n 1 --max-length-factor 2 \
-                --mini-batch 128 --precision "${PRECISION:-bfloat16}" -i "${domain[0]}" --resume \
+                --mini-batch 128 --precision "${PRECISION:-int8}" -i "${domain[0]}" --resume \
                 -o "$out/taught.nbest"
             fi
             make_file "${taught[1]}" cgru score --n-best "$out/taught.nbest" --oracle bleu \

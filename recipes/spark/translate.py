@@ -81,13 +81,14 @@ def options_of(arguments: Sequence[str]) -> TranslateOptions:
     """
     command: Any = cgru.commands["translate"]
     with command.make_context("cgru translate", list(arguments)) as context:
-        options, _ = command.meant(context)
+        values = {name: context.params[name] for name in statements(TranslateOptions)}
+    options = TranslateOptions(**values)
     if not options.model:
         raise UsageError("name a model: -m MODEL")
     for name in ELSEWHERE:
         if getattr(options, name):
             raise UsageError(f"--{name.replace('_', '-')}: not supported in this job")
-    files = [name for name, (flag, _) in statements(TranslateOptions).items() if flag.path]
+    files = [name for name, (flag, _) in statements(TranslateOptions).items() if flag.is_path]
     whole = {name: _absolute(getattr(options, name)) for name in files}
     return dataclasses.replace(options, **whole | {"config": ()})  # they have been read
 

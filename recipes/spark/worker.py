@@ -18,7 +18,6 @@ from cgru_cli.formats.declared import check_declared
 from cgru_cli.formats.loaded_model import LoadedModel, load_model
 from cgru_cli.options.translate import TranslateOptions
 from cgru_cli.system.atomic_files import atomic_write
-from cgru_cli.system.tensorflow_start import configure
 from cgru_cli.system.windows import InOrder
 from cgru_cli.translate.job import rendered
 from cgru_cli.translate.line_search import LineSearch
@@ -53,13 +52,11 @@ def plan_of(options: TranslateOptions, models: Sequence[LoadedModel]) -> SearchP
 def search_of(options: TranslateOptions) -> LineSearch:
     """The search of this process; its model is read once."""
     models = [load_model(path, options.vocabularies) for path in options.model]
-    plan = plan_of(options, models)
-    configure(options.device, options.cpu_threads)
-    return LineSearch(plan, models)
+    return LineSearch(plan_of(options, models), models)
 
 
 def take_gpus(addresses: Sequence[str]) -> None:
-    """Restrict TensorFlow to the GPUs that Spark assigned to the task, if any.
+    """Restrict this process to the GPUs that Spark assigned to the task, if any.
 
     Raises CgruError if the model of this process already uses other GPUs.
     """

@@ -218,7 +218,7 @@ def test_the_estimate_for_a_cluster_follows_from_the_speed_page():
     speed = (ROOT / "docs/speed.md").read_text("utf-8")
     seconds = [  # of the processor, for 1,000 lines
         float(re.search(rf"^\| cgru, {precision} \|.* ([\d.]+) CPU s \|", speed, re.M)[1])
-        for precision in ("float32", "bfloat16", "int8")
+        for precision in ("float32", "int8")
     ]
     page = (ROOT / "recipes/spark/README.md").read_text("utf-8")
     core_hours = [one / 1000 * 1e9 / 3600 for one in seconds]
