@@ -37,6 +37,7 @@ def side_by_side(iterators: Iterable[Iterator[Item]], threads: int) -> Iterator[
                         break
             made.put((False, None))
         except BaseException as error:
+            stopped.set()
             made.put((False, error))
 
     workers = [threading.Thread(target=run, daemon=True) for _ in range(threads)]

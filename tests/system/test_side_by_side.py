@@ -32,17 +32,20 @@ def test_one_thread_is_the_callers():
 
 
 def test_an_error_is_raised_and_ends_the_others():
-    started = []
+    started, failed, ended = [], threading.Event(), threading.Event()
 
     def numbers(number):
         started.append(number)
         if number == 1:
+            failed.set()
             raise ValueError("of number 1")
+        (ended if number else failed).wait(60)
         yield number
 
     with pytest.raises(ValueError, match="of number 1"):
         list(side_by_side(map(numbers, range(1000)), 2))
-    assert len(started) < 1000
+    ended.set()
+    assert len(started) <= 3
 
 
 def test_a_caller_that_stops_ends_the_iterators():
