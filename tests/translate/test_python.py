@@ -250,6 +250,7 @@ path, threads = sys.argv[1], int(sys.argv[2])
 before = Translator(path, cpu_threads=threads, mini_batch=1, beam_size=3, translation_maxlen=6)
 print(before.translate("a b c").text)
 scorer = PairScorer(path, cpu_threads=threads)
+scorer.score([("a", "A")])
 sys.stdout.flush()
 pid = os.fork()
 if pid == 0:
