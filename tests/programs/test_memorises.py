@@ -8,11 +8,11 @@ import math
 
 import numpy as np
 import pytest
+from ensembles import OneSource
 from models import WITH_STATE_PRODUCT, pad_source, pad_target, typed
 
 from cgru_cli.corpus.batches import Batch
 from cgru_cli.network.keras_model import RecurrentModel
-from cgru_cli.network.network import Network
 from cgru_cli.optimization.optimizers import optimizer
 from cgru_cli.optimization.step import Regularization, TrainingStep
 from cgru_cli.parameters.initialization import initial_arrays
@@ -25,7 +25,6 @@ from cgru_cli.parameters.structure import (
     Unit,
 )
 from cgru_cli.search.beam import shrinking_beam
-from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.hypotheses import SearchBatch
 from cgru_cli.search.settings import SearchSettings
 
@@ -145,10 +144,10 @@ def learn(kind, unit, updates=UPDATES, **changes):
         if step.update([[(batch, {})]], PAIRS, 0.015).cost < PAIRS * (least + 0.1):
             break
 
-    ensemble = Ensemble([Network(structure, step.weights())], [1.0])
+    ensemble = OneSource((structure, step.weights()))
     prefixes = [] if structure.has_source else [words[:1] for words in targets]
     begun = SearchBatch(
-        ensemble.begin([(source, source_mask)]), [len(words) + 1 for words in sources],
+        ensemble.begin((source, source_mask)), [len(words) + 1 for words in sources],
         [LENGTH + 2] * PAIRS, prefixes,
     )  # fmt: skip
     found = dict(shrinking_beam([begun], SearchSettings(beam_size=1)))

@@ -18,6 +18,7 @@ from models import (
 )
 from named_structures import EIGHT, NAMED
 from selection import choice, in_turns
+from tolerances import WEIGHTS
 
 from cgru_cli.corpus.dropout import Rates, masks
 from cgru_cli.network.network import Network
@@ -111,7 +112,7 @@ def test_equals_autodiff_with_dropout(name):
     arrays = {name: tf.cast(array, tf.float32) for name, array in arrays.items()}
     dropped = {name: tf.cast(mask, tf.float32) for name, mask in dropped.items()}
     own = gradients(structure, arrays, batch, dropped, differentiable=True, traced=name in TRACED)
-    check(own, expected, 1e-5)
+    check(own, expected, WEIGHTS)
 
 
 @pytest.mark.long
@@ -223,4 +224,4 @@ def test_xla_gives_the_same(name):
     arrays = as_tensors(random_arrays(structure, 0), tf.float32)
     dropped = dropped_for(structure, batch, tf.float32)
     expected = gradients(structure, arrays, batch, dropped, differentiable=True)
-    check(gradients(structure, arrays, batch, dropped, True, jit=True), expected, 1e-5)
+    check(gradients(structure, arrays, batch, dropped, True, jit=True), expected, WEIGHTS)
