@@ -37,7 +37,7 @@ TRANSLATE = (
         --fpga-devices N... = 0, --mode X (earlier):
         --device selects the device; by default a GPU if there is one, else the CPU
         --tensor-cores X = false, --use-fused-softmax X = true:
-        TensorFlow chooses how to multiply matrices
+        ONNX Runtime chooses how to multiply matrices
         --threads N (earlier): --cpu-threads sets the number of threads; by default all processors
         --mini-batch-words N = 0, --batch-size N (earlier), --bunch-size N (earlier):
         --workspace limits the memory of batches

@@ -1,7 +1,4 @@
-"""Settings of searches: how hypotheses are ranked, and how samples are drawn.
-
-This file does not import TensorFlow, so that plans can hold these settings without loading it.
-"""
+"""Settings of searches: how hypotheses are ranked, and how samples are drawn."""
 
 from __future__ import annotations
 
