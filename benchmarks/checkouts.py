@@ -225,7 +225,8 @@ class Bench:
                         runs.setdefault((kind, checkout.name), []).append(figures)
         *_, last = (checkout.name for checkout in self.checkouts)
         for (kind, who), turns in runs.items():
-            others = [runs[x, last] for x in (kind, next(iter(kinds))) if (x, last) in runs]
+            float32 = next(iter(kinds)) if kind in self.kinds else None  # of the same model
+            others = [runs[x, last] for x in (kind, float32) if (x, last) in runs]
             shown = []
             for figure in turns[0]:
                 shown.append(f"{figure} {statistics.median(turn[figure] for turn in turns):.3g}")

@@ -425,13 +425,8 @@ class Updates:
         texts = Texts.of(options, None)
         model, vocabularies, _ = make_starting_model(options, texts)
         self.structure = model.structure
-        corpus = encode(
-            texts,
-            TextEncoding.of(model, vocabularies),
-            folder / "corpus",
-            max_length=MAX_LENGTH - 1,
-            crop=False,
-        )
+        encoding = TextEncoding.of(model, vocabularies)
+        corpus = encode(texts, encoding, options, folder / "corpus")
         self.step = build_step(model, options, jit=False)
         model.arrays.clear()  # as in `cgru train`
         tensorflow_start.return_freed_memory()
