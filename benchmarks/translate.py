@@ -179,15 +179,15 @@ class Bench:
                 batch = [ids[i] for i in order[start : start + size]]
                 lengths = [len(line) + 1 for line in batch]
                 with encoding:
-                    lattice = decoder.begin([pad_ids(batch)], words(batch) if words else ())
-                expand = lattice.expand
+                    states = decoder.begin([pad_ids(batch)], words(batch) if words else ())
+                expand = states.expand
 
                 def counted(sentences, *rest, expand=expand):
                     rows.append(len(sentences))
                     return expand(sentences, *rest)
 
-                lattice.expand = counted
-                yield SearchBatch(lattice, lengths, [3 * length for length in lengths])
+                states.expand = counted
+                yield SearchBatch(states, lengths, [3 * length for length in lengths])
 
         whole = Clock()
         with whole:

@@ -73,13 +73,13 @@ def stepping(
 ) -> Computation:
     """The graph of a step of an ensemble. begun: the nests of `beginning`, one per network."""
     with ops.using(onnx), onnx.graph() as graph:
-        given = _rows(networks[0].structure)
+        inputs = _rows(networks[0].structure)
         states = [nest.mapped(_any_rows, one) for one in begun]
         for number, each in enumerate(zip(*states, strict=True)):
             for name, x in _numbered(("cells", "memory")[number], list(each)).items():
                 x.name = name
                 graph.inputs.append(x)
-        return _finished(graph, _stepped(networks, weights, states, given))
+        return _finished(graph, _stepped(networks, weights, states, inputs))
 
 
 def scoring(network: Network) -> Computation:
@@ -164,7 +164,7 @@ def file_of(
                 values[name] = ops.cast(onnx.parameter(name, array), "float32")
         network = Network(structure, values, tiled=True)
         source = _source(structure)
-        given = _rows(structure)
+        inputs = _rows(structure)
         with onnx.graph(graph):
             begun = list(_begun(network, *source))
         states = nest.mapped(_any_rows, begun)
@@ -180,14 +180,14 @@ def file_of(
             return [own[name] if name in own else _none(kinds[name]) for name in names]
 
         def step() -> list[Tensor]:
-            own = _stepped([network], [1.0], [states], given)
+            own = _stepped([network], [1.0], [states], inputs)
             return [own[name] if name in own else _none(kinds[name]) for name in names]
 
         with onnx.graph(graph):
-            kinds = _stepped([network], [1.0], [states], given)
+            kinds = _stepped([network], [1.0], [states], inputs)
             kinds |= _numbered("new_cells", begun[0]) | _numbered("new_memory", begun[1])
         names += kinds
-        found = ops.cond(given["task"] == BEGIN, begin, step)
+        found = ops.cond(inputs["task"] == BEGIN, begin, step)
         results = {
             name: onnx.Tensor(x.dtype, kinds[name].shape, x.name)
             for name, x in zip(names, found, strict=True)
@@ -223,30 +223,30 @@ def _stepped(
     networks: Sequence[Network],
     weights: Sequence[float],
     states: Sequence[Any],
-    given: Mapping[str, Tensor],
+    inputs: Mapping[str, Tensor],
 ) -> dict[str, Tensor]:
     """The results of a step by name. states: [cells, memory] of each network."""
     every, alignments, after = [], [], []
     for network, (cells, memory) in zip(networks, states, strict=True):
-        cells = nest.mapped(lambda x: ops.take(x, given["parents"]), cells)
-        rows = SearchState(cells, given["sentence"], given["slot"])
-        log_probs, state, alignment = _words_after(network, rows, memory, given)
+        cells = nest.mapped(lambda x: ops.take(x, inputs["parents"]), cells)
+        rows = SearchState(cells, inputs["sentence"], inputs["slot"])
+        log_probs, state, alignment = _words_after(network, rows, memory, inputs)
         every.append(log_probs)
         after.append(state.cells)
         alignments += [alignment] if ops.is_tensor(alignment) else []
     total = every[0] if len(every) == 1 and weights[0] == 1 else _weighted(weights, every)
     asked, banned, vocabulary = (
-        given["asked"],
-        given["banned"],
+        inputs["asked"],
+        inputs["banned"],
         networks[0].structure.target_vocabulary,
     )
 
     def allowed() -> tuple[Tensor, Tensor]:
         never = ops.full([ops.shape(banned)[0]], -math.inf)
-        return top_k(ops.scatter_update(total, banned, never), given["count"], vocabulary)
+        return top_k(ops.scatter_update(total, banned, never), inputs["count"], vocabulary)
 
     log_probs, best = ops.cond(
-        ops.shape(banned)[0] > 0, allowed, lambda: top_k(total, given["count"], vocabulary)
+        ops.shape(banned)[0] > 0, allowed, lambda: top_k(total, inputs["count"], vocabulary)
     )
     more = ops.take_each(total, asked)
     results = {
@@ -262,18 +262,18 @@ def _stepped(
 
 
 def _words_after(
-    network: Network, rows: SearchState, memory: Any, given: Mapping[str, Tensor]
+    network: Network, rows: SearchState, memory: Any, inputs: Mapping[str, Tensor]
 ) -> tuple[Tensor, SearchState, Tensor | tuple]:
     """Log-probabilities (R,V) of the next words, the new state and the alignment."""
     structure, columns = network.structure, None
-    scores = given["task"] == SCORING_STEP
-    if "words" in given:
-        columns = network.read_out.columns(given["words"])._replace(
-            members=given["members"], sets=given["sets"], chosen=given["task"] == NARROW_STEP
+    scores = inputs["task"] == SCORING_STEP
+    if "words" in inputs:
+        columns = network.read_out.columns(inputs["words"])._replace(
+            members=inputs["members"], sets=inputs["sets"], chosen=inputs["task"] == NARROW_STEP
         )
     if structure.crf:
         memory = memory._replace(vectors=ops.where(scores, memory.summed, memory.vectors))
-    logits, after, alignment = network.step(rows, given["previous"], memory, columns)
+    logits, after, alignment = network.step(rows, inputs["previous"], memory, columns)
     if structure.crf:  # not `where`, because impossible labels have -inf
         total = ops.logsumexp(logits, axis=-1, keepdims=True)
         return logits - ops.cast(scores, "float32") * total, after, alignment

@@ -18,8 +18,8 @@ from ..network.keras_model import RecurrentModel
 from ..network.network import SearchState
 from ..parameters.structure import EOS_ID
 from ..search.beam import shrinking_beam
+from ..search.decoder_states import Encoded, Sources, Stepper, StepResult, StepRows, WordsToScore
 from ..search.hypotheses import SearchBatch
-from ..search.lattice import Chosen, Encoded, Sources, Stepped, Stepper, Wanted
 from ..search.settings import Sampling, SearchSettings
 from ..text.vocabulary import Vocabulary
 from .objective import Candidates
@@ -57,8 +57,8 @@ class Steps(Stepper):
             memory = network.encode(source, mask, search=True)
             return network.start(memory).cells, memory
 
-        def step(cells: Any, memory: Any, *chosen: tf.Tensor) -> tuple[tf.Tensor, Any]:
-            parents, previous, sentence, slot = chosen
+        def step(cells: Any, memory: Any, *rows: tf.Tensor) -> tuple[tf.Tensor, Any]:
+            parents, previous, sentence, slot = rows
             cells = tf.nest.map_structure(lambda x: tf.gather(x, parents), cells)
             state = SearchState(cells, sentence, slot)
             logits, state, _ = model.network().step(state, previous, memory)
@@ -78,12 +78,12 @@ class Steps(Stepper):
         return [cells], [memory]
 
     def step(
-        self, states: list[Any], memories: list[Any], chosen: Chosen, _wanted: Wanted
-    ) -> Stepped:
+        self, states: list[Any], memories: list[Any], rows: StepRows, _words: WordsToScore
+    ) -> StepResult:
         """The log-probabilities of all words, which samples need."""
-        log_probs, cells = self._step(*states, *memories, *map(tf.convert_to_tensor, chosen))
+        log_probs, cells = self._step(*states, *memories, *map(tf.convert_to_tensor, rows))
         every = log_probs.numpy()
-        return Stepped(None, every, every[..., None], [cells], [])
+        return StepResult(None, every, every[..., None], [cells], [])
 
     def columns(self, words: np.ndarray, members: np.ndarray) -> Any:
         raise NotImplementedError("samples in training choose from all words")

@@ -24,19 +24,19 @@ def word_costs(
     rest = 1 - label_smoothing
     if shares is None:
         words, shares = words[:, None], tf.ones([1, 1])
-    wanted_shares = rest * tf.cast(shares, logits.dtype)
+    target_shares = rest * tf.cast(shares, logits.dtype)
 
     @tf.custom_gradient
     def costs(logits: tf.Tensor) -> tuple:
         top = tf.reduce_max(logits, axis=-1, keepdims=True)
         chosen = tf.gather(logits, words, batch_dims=1)
-        wanted = tf.reduce_sum(wanted_shares * (chosen - top), axis=-1, keepdims=True)
+        target = tf.reduce_sum(target_shares * (chosen - top), axis=-1, keepdims=True)
         if label_smoothing:
-            wanted += label_smoothing * (tf.reduce_mean(logits, axis=-1, keepdims=True) - top)
-        with tf.control_dependencies([wanted]):  # so that the exponentials reuse the logits' memory
+            target += label_smoothing * (tf.reduce_mean(logits, axis=-1, keepdims=True) - top)
+        with tf.control_dependencies([target]):  # so that the exponentials reuse the logits' memory
             exponentials = tf.exp(logits - top)
         total = tf.reduce_sum(exponentials, axis=-1, keepdims=True)
-        cost = tf.math.log(total) - wanted
+        cost = tf.math.log(total) - target
 
         def gradient(d_cost: tf.Tensor) -> tf.Tensor:
             """softmax - (1-e) * one-hot - e / V."""
@@ -46,7 +46,7 @@ def word_costs(
             count, each = tf.unstack(tf.shape(words))
             rows = tf.repeat(tf.range(count), each)
             places = tf.stack([rows, tf.reshape(words, [-1])], axis=1)
-            updates = tf.reshape(wanted_shares * d_cost[:, None], [-1])
+            updates = tf.reshape(target_shares * d_cost[:, None], [-1])
             if compiled:
                 return tf.tensor_scatter_nd_sub(d_logits, places, updates)
             return tf.raw_ops.ScatterNdNonAliasingAdd(

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..parameters.structure import EOS_ID, Structure
+from .decoder_states import DecoderStates
 from .hypotheses import History, Rows, SearchBatch, SearchResult, expand
-from .lattice import Lattice
 from .ranking import LogProbability
 from .sampling import Draws
 from .settings import SearchSettings
@@ -43,7 +43,7 @@ class BeamSearch:
         self.ranking = ranking or LogProbability(settings)
         self.history = History(settings)
         self.tracker = Tracker(soft=settings.prefix_bias is not None)
-        self.lattice: Lattice | None = None
+        self.states: DecoderStates | None = None
         self.rows = Rows.begin(0)
         self.sentences = _Sentences(*[np.zeros(0, int)] * 4)
         self.results: list[list[SearchResult]] = []  # by sentence
@@ -51,11 +51,11 @@ class BeamSearch:
     def admit(self, batch: SearchBatch) -> None:
         """Add the sentences of a batch."""
         count, known = len(batch.lengths), len(self.results)
-        if self.lattice is None:
-            self.lattice, first_row = batch.lattice, 0
+        if self.states is None:
+            self.states, first_row = batch.states, 0
         else:
-            first_row = self.lattice.rows
-            self.lattice = self.lattice.join(batch.lattice)
+            first_row = self.states.rows
+            self.states = self.states.join(batch.states)
         self.rows = self.rows.followed_by(Rows.begin(count, known, first_row))
         length, limit, capacity, first = self.sentences
         self.sentences = _Sentences(
@@ -93,12 +93,12 @@ class BeamSearch:
     def _extend(self) -> None:
         """Extend the hypotheses by one word; finished ones go to the results."""
         rows, sentences = self.rows, self.sentences
-        assert self.lattice  # noqa: S101 - for types: there are rows
+        assert self.states  # noqa: S101 - for types: there are rows
 
         # 1. Expand each row by its most probable words, and by words that constraints require.
         steps = self.history.count - sentences.first[rows.sentence]
-        asked = self.tracker.asked(rows.sentence, steps)
-        expansion = expand(self.lattice, rows, self.ranking.count, self.settings, asked)
+        next_words = self.tracker.next_words(rows.sentence, steps)
+        expansion = expand(self.states, rows, self.ranking.count, self.settings, next_words)
 
         # 2. Rank all extensions, and choose the best ones for the places left in each beam.
         totals = self.ranking.totals(rows.sentence, rows.totals(expansion), expansion)

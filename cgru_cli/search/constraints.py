@@ -181,9 +181,9 @@ class Constraints:
         return not self.required.missing(state)
 
 
-class Asked(NamedTuple):
+class NextWords(NamedTuple):
     """The words that prefixes and phrases require or forbid as the next ones."""
 
-    words: np.ndarray  # (R,X) int32: words to score besides the best; -1 for none
+    required: np.ndarray  # (R,X) int32: words to score besides the best; -1 for none
     banned: list[list[int]]  # words of each row that must not be next
     forced: np.ndarray  # (R,) int32: the next word of the prefix, -1 if there is none

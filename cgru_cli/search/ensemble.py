@@ -1,7 +1,7 @@
 """One or several models, searched as one distribution over the next word.
 
 An ensemble adds its members' weighted log-probabilities. `Ensemble.begin` encodes a batch and
-returns the `Lattice` that a search extends.
+returns the `DecoderStates` that a search extends.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..formats.onnx_file import NARROW_STEP, STEP
-from .lattice import Chosen, Encoded, Sources, Stepped, Stepper, Wanted
+from .decoder_states import Encoded, Sources, Stepper, StepResult, StepRows, WordsToScore
 from .runtime import PreparedModel, Session
 
 Arrays = list[np.ndarray]
@@ -60,15 +60,17 @@ class Ensemble(Stepper):
         return states, memories
 
     def step(
-        self, states: list[Arrays], memories: list[Arrays], chosen: Chosen, wanted: Wanted
-    ) -> Stepped:
-        count, asked, narrow = wanted
-        inputs = self._empty | chosen._asdict()
+        self, states: list[Arrays], memories: list[Arrays], rows: StepRows, words: WordsToScore
+    ) -> StepResult:
+        count, narrow = words.best, words.narrow
+        inputs = self._empty | rows._asdict()
         inputs["count"] = np.array(count or 1, np.int32)
         inputs["task"] = np.array(STEP if narrow is None else NARROW_STEP, np.int32)
-        inputs["asked"] = np.zeros((len(chosen.parents), 0), np.int32)
-        if asked is not None:
-            inputs["asked"], inputs["banned"] = asked
+        inputs["asked"] = np.zeros((len(rows.parents), 0), np.int32)
+        if words.required is not None:
+            inputs["asked"] = words.required
+        if words.banned is not None:
+            inputs["banned"] = words.banned
         if narrow is not None:
             inputs |= narrow.columns | {"sets": narrow.sets}
         inputs |= _numbered("cells", states) | _numbered("memory", memories)
@@ -76,14 +78,14 @@ class Ensemble(Stepper):
         names = [*scores, *self._each, *self._alignments, *self._new_cells]
         found = iter(self._step.run(names, inputs))
         log_probs = next(found)
-        words = None if count is None else next(found)
+        best = None if count is None else next(found)
         each = [next(found) for _ in self._each]
-        if words is not None:
-            each = [np.take_along_axis(one, words, axis=1) for one in each]
+        if best is not None:
+            each = [np.take_along_axis(one, best, axis=1) for one in each]
         alignments = [next(found) for _ in self._alignments]
         after = [[next(found) for _ in state] for state in states]
         own = np.stack(each, axis=-1) if each else log_probs[..., None]
-        return Stepped(words, log_probs, own, after, alignments)
+        return StepResult(best, log_probs, own, after, alignments)
 
     def columns(self, words: np.ndarray, members: np.ndarray) -> dict[str, np.ndarray]:
         """The output layer of these words, as inputs of the graph."""

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..parameters.structure import EOS_ID
-from .constraints import Asked, Constraints
-from .lattice import Expansion, Lattice
+from .constraints import Constraints, NextWords
+from .decoder_states import DecoderStates, Expansion
 from .settings import SearchSettings
 
 START = -1  # before the first word; its embedding is zero
@@ -24,7 +24,7 @@ START = -1  # before the first word; its embedding is zero
 class SearchBatch(NamedTuple):
     """Sentences whose search begins together."""
 
-    lattice: Lattice
+    states: DecoderStates
     lengths: Sequence[int]  # of the sources, including EOS
     limits: Sequence[int]  # the maximum length of each translation, including EOS
     prefixes: Sequence[Sequence[int]] = ()  # the first words of each translation; () for none
@@ -36,7 +36,7 @@ class Rows(NamedTuple):
     """The live hypotheses, grouped by sentence, in ascending order."""
 
     sentence: np.ndarray  # (R,) int32: number of the sentence that is translated
-    parent: np.ndarray  # (R,) int32: row of the lattice's last step that each continues
+    parent: np.ndarray  # (R,) int32: row of the decoder states' last step that each continues
     continued: np.ndarray  # (R,) int: row of the history's last step that each continues
     previous: np.ndarray  # (R,) int32: last word, START before the first
     score: np.ndarray  # (R,) float32: sum of the words' log-probabilities
@@ -67,25 +67,25 @@ class Rows(NamedTuple):
 
 
 def expand(
-    lattice: Lattice,
+    states: DecoderStates,
     rows: Rows,
     count: int | None,
     settings: SearchSettings,
-    asked: Asked | None = None,
+    next_words: NextWords | None = None,
 ) -> Expansion:
     """The words that may follow each row, with log-probability -inf where they must not.
 
-    count: see `Lattice.expand`; asked: words that constraints and prefixes require or forbid. With
-    a bias b, a prefix's word has the probability b + (1 - b) p, and other words (1 - b) p, as in
-    CTranslate2's biased decoding.
+    count: see `DecoderStates.expand`; next_words: those that constraints and prefixes require or
+    forbid. With a bias b, a prefix's word has the probability b + (1 - b) p, and other words
+    (1 - b) p, as in CTranslate2's biased decoding.
     """
     live = (rows.sentence, rows.parent, rows.previous)
     attention = settings.with_alignment, settings.first_aligns
-    expansion = lattice.expand(*live, count, *attention, asked)
+    expansion = states.expand(*live, count, *attention, next_words)
     words, log_probs, bias = expansion.words, expansion.log_probs, settings.prefix_bias
     banned = words == (-1 if settings.unk is None else settings.unk)
-    if asked is not None:
-        forced = asked.forced[:, None]
+    if next_words is not None:
+        forced = next_words.forced[:, None]
         if bias is None:
             banned = np.where(forced >= 0, words != forced, banned)
         else:
@@ -94,8 +94,8 @@ def expand(
             mixed = np.where(words == forced, np.logaddexp(mixed, np.log(bias)), mixed)
             log_probs = np.where(forced >= 0, mixed, log_probs).astype(np.float32)
             banned &= words != forced
-        if count is not None:  # count a requested word only once if it is among the best
-            for column in range(words.shape[1] - asked.words.shape[1], words.shape[1]):
+        if count is not None:  # count a required word only once if it is among the best
+            for column in range(words.shape[1] - next_words.required.shape[1], words.shape[1]):
                 again = words[:, :column] == words[:, column, None]
                 banned[:, column] |= again.any(axis=1)
     return expansion._replace(log_probs=np.where(banned, np.float32(-np.inf), log_probs))

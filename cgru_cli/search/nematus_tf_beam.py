@@ -26,7 +26,7 @@ def nematus_tf_beam(batch: SearchBatch, settings: SearchSettings) -> list[list[S
     rows = Rows.begin(size)
     count = beam + (settings.unk is not None)
     for step in range(limit):
-        expansion = expand(batch.lattice, rows, count, settings)
+        expansion = expand(batch.states, rows, count, settings)
         parents, places = best_extensions(rows, rows.totals(expansion), capacity)
         rows = history.extend(rows, expansion, parents, places)
         going = False

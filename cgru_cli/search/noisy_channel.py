@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..parameters.structure import EOS_ID
+from .decoder_states import Expansion
 from .hypotheses import SearchResult
-from .lattice import Expansion
 from .ranking import LogProbability
 from .settings import ChannelSum
 

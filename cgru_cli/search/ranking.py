@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .decoder_states import Expansion
 from .hypotheses import Rows, SearchResult, best_extensions
-from .lattice import Expansion
 from .settings import SearchSettings
 
 

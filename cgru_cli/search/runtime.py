@@ -124,16 +124,16 @@ class Session:
         has one thread on the CPU.
         """
         self._check_process()
-        given = {}
+        feed = {}
         for name, x in inputs.items():
             if name not in self._inputs:
                 continue
             kind = _TYPES[self._inputs[name].type]
             if x.dtype != kind:  # numbers of a condition, by their bits
                 x = x.view(kind)
-            given[name] = np.asarray(x, order="C")
+            feed[name] = np.asarray(x, order="C")
         try:
-            return self._session.run(outputs, given)
+            return self._session.run(outputs, feed)
         except Exception as error:
             if _lacks_memory(error):
                 raise MemoryError from None

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..parameters.structure import Structure
-from .lattice import Sources
+from .decoder_states import Sources
 from .runtime import PreparedModel
 
 
@@ -43,8 +43,8 @@ class Scorer:
     ) -> Scores:
         """source (B,S,F) and target (B,T) int32, ended by EOS; masks (B,S) and (B,T) float32."""
         words = _words(target_mask)
-        given = {"source": source, "source_mask": source_mask, "target": target, "words": words}
-        found, *alignment = self._session.run(self._names, given)
+        inputs = {"source": source, "source_mask": source_mask, "target": target, "words": words}
+        found, *alignment = self._session.run(self._names, inputs)
         log_probs = np.zeros(target_mask.T.shape, np.float32)
         log_probs.ravel()[words] = found
         return Scores(np.ascontiguousarray(log_probs.T), alignment[0] if alignment else None)
@@ -71,14 +71,14 @@ class TopWords:
         sources: ids (B,S,F) and mask (B,S) for each model; target and its mask: (B,T). The models'
         log-probabilities are added with their weights and normalised.
         """
-        given = {
+        inputs = {
             "target": target,
             "words": _words(target_mask),
             "count": np.array(self._k, "int32"),
         }
         for number, (source, mask) in enumerate(sources):
-            given |= {f"source.{number}": source, f"source_mask.{number}": mask}
-        ids, log_probs = self._session.run(["best", "log_probs"], given)
+            inputs |= {f"source.{number}": source, f"source_mask.{number}": mask}
+        ids, log_probs = self._session.run(["best", "log_probs"], inputs)
         place, sentence = np.nonzero(target_mask.T)
         order = np.lexsort((place, sentence))
         return ids[order], log_probs[order]

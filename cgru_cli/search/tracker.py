@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..parameters.structure import EOS_ID
-from .constraints import Asked, Constraints, Phrase
+from .constraints import Constraints, NextWords, Phrase
 
 
 class Progress(NamedTuple):
@@ -63,7 +63,7 @@ class Tracker:
         """Whether no live hypothesis has to satisfy constraints."""
         return not any(self.progress)
 
-    def asked(self, sentences: np.ndarray, steps: np.ndarray) -> Asked | None:
+    def next_words(self, sentences: np.ndarray, steps: np.ndarray) -> NextWords | None:
         """The next words that rows (R,) require or forbid; None if there are none.
 
         steps: (R,), the length of each row so far. A forced prefix overrides the other constraints.
@@ -72,25 +72,25 @@ class Tracker:
         self._forced = forced.copy()
         if self.idle and (forced < 0).all():
             return None
-        wanted: list[list[int]] = [[int(word)] if word >= 0 else [] for word in forced]
-        banned: list[list[int]] = [[] for _ in wanted]
+        needed: list[list[int]] = [[int(word)] if word >= 0 else [] for word in forced]
+        banned: list[list[int]] = [[] for _ in needed]
         for row, progress in enumerate(self.progress):
             if progress and (forced[row] < 0 or self._soft):
                 required, avoided = progress.constraints.required, progress.constraints.avoided
                 forces = progress.constraints.forced
                 missing = required.next_words(progress.state) if forces else []
-                wanted[row] += missing
+                needed[row] += missing
                 banned[row] = avoided.words(progress.last) + required.spent(progress.state)
                 if missing:
                     banned[row].append(EOS_ID)
                 if forced[row] in banned[row]:
                     forced[row] = -1
-        if not any(wanted) and not any(banned):
+        if not any(needed) and not any(banned):
             return None
-        words = np.full((len(wanted), max(map(len, wanted))), -1, np.int32)
-        for row, some in enumerate(wanted):
+        words = np.full((len(needed), max(map(len, needed))), -1, np.int32)
+        for row, some in enumerate(needed):
             words[row, : len(some)] = some
-        return Asked(words, banned, forced)
+        return NextWords(words, banned, forced)
 
     def _prefix_words(self, sentences: np.ndarray, steps: np.ndarray) -> np.ndarray:
         """The next word of each row's prefix, -1 after its end or once unmatched: (R,) int32."""
@@ -134,8 +134,8 @@ class Tracker:
 
     def advance(self, parents: np.ndarray, words: np.ndarray) -> None:
         """Take a step: the new rows (R,) extend these parents by words."""
-        wanted = self._forced[parents]
-        self.follows = self.follows[parents] & ((wanted < 0) | (wanted == words))
+        forced = self._forced[parents]
+        self.follows = self.follows[parents] & ((forced < 0) | (forced == words))
         if self.idle:
             self.progress = [None] * len(words)
             return

@@ -114,13 +114,15 @@ class Validator:
                 lines = [filled[i] for i in batch]
                 started.extend(lines)
                 lengths = [sizes[i] for i in batch]
-                lattice = ensemble.begin([self._padded_sources(lines)])
-                yield SearchBatch(lattice, lengths, [limit(length) for length in lengths])
+                states = ensemble.begin([self._padded_sources(lines)])
+                yield SearchBatch(states, lengths, [limit(length) for length in lengths])
 
         no_unk = self.options.suppress_unk and kind.writes_text
         unk = self.dev_set.encoding.target.unk_id if no_unk else None
-        asked = SearchSettings(beam_size, self.options.length_power, unk=unk, best_only=True)
-        for place, hypotheses in shrinking_beam(search_batches(), asked):
+        search_settings = SearchSettings(
+            beam_size, self.options.length_power, unk=unk, best_only=True
+        )
+        for place, hypotheses in shrinking_beam(search_batches(), search_settings):
             if hypotheses:  # there are none if no score is finite
                 texts[started[place]] = self.dev_set.encoding.text(hypotheses[0].words)
         return texts

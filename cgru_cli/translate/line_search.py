@@ -179,22 +179,22 @@ class LineSearch:
         ]
         texts = [request.source for request in requests]
         sources = [loaded.source_batch(texts, numbers) for loaded in self.models]
-        wanted = [
+        required = [
             [*prefix, *(one.required.words if one else ())]
             for prefix, one in zip(prefixes, constraints, strict=True)
         ]
-        lattice = self._ensemble.begin(sources, self._output_words(sources, wanted))
-        return SearchBatch(lattice, lengths, limits, prefixes, constraints, numbers)
+        states = self._ensemble.begin(sources, self._output_words(sources, required))
+        return SearchBatch(states, lengths, limits, prefixes, constraints, numbers)
 
     def _output_words(
         self,
         sources: Sequence[tuple[np.ndarray, np.ndarray]],
-        wanted: Sequence[Sequence[int]],
+        required: Sequence[Sequence[int]],
     ) -> list[np.ndarray]:
         """The words allowed in each translation, or in all translations; () allows all words.
 
-        sources: ids and mask of the lines for each model; wanted: words that each translation must
-        contain.
+        sources: ids and mask of the lines for each model; required: words that each translation
+        must contain.
         """
         if not self.plan.shortlists:
             return []
@@ -205,10 +205,10 @@ class LineSearch:
         ]
         if self.plan.shared_shortlist:
             ids = [[np.concatenate(rows)] for rows in ids]
-            wanted = [[word for words in wanted for word in words]]
+            required = [[word for words in required for word in words]]
         return [
             np.union1d(union(self.plan.shortlists, of_models), words).astype(np.int32)
-            for words, *of_models in zip(wanted, *ids, strict=True)
+            for words, *of_models in zip(required, *ids, strict=True)
         ]
 
     def _searched(

@@ -51,8 +51,8 @@ def run(search, decoder, sources, limit, settings, *, prefixes=(), lines=()):
         limits = limit(lengths)
     else:
         limits = [limit(length) if callable(limit) else limit for length in lengths]
-    lattice = decoder.begin((ids, mask))
-    batch = SearchBatch(lattice, lengths, limits, prefixes, (), lines)
+    states = decoder.begin((ids, mask))
+    batch = SearchBatch(states, lengths, limits, prefixes, (), lines)
     if search is shrinking_beam:
         found = dict(search([batch], settings))
         return [found[number] for number in range(len(sources))]
@@ -711,8 +711,8 @@ def test_sentences_that_join_a_search_are_translated_as_alone(sources, cut, best
         for start in range(0, len(sources), cut):
             batch = sources[start : start + cut]
             lengths = [len(words) + 1 for words in batch]
-            lattice = a_decoder.begin(pad_source([[(i,) for i in s] for s in batch]))
-            yield SearchBatch(lattice, lengths, [2 * length for length in lengths])
+            states = a_decoder.begin(pad_source([[(i,) for i in s] for s in batch]))
+            yield SearchBatch(states, lengths, [2 * length for length in lengths])
 
     together = joined(batches(), how)
     assert sorted(together) == list(range(len(sources)))

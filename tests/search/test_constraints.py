@@ -109,8 +109,8 @@ def every_translation(source):
 
 def searched(constraints, beam, limit=LONGEST, prefixes=(), words=(), **more):
     lengths = [len(source) + 1 for source in SOURCES]
-    lattice = DECODER.begin(pad_source(SOURCES), words)
-    batch = SearchBatch(lattice, lengths, [limit] * len(SOURCES), prefixes, constraints)
+    states = DECODER.begin(pad_source(SOURCES), words)
+    batch = SearchBatch(states, lengths, [limit] * len(SOURCES), prefixes, constraints)
     lists = dict(shrinking_beam([batch], SearchSettings(beam_size=beam, normalize=1.0, **more)))
     return [lists[number] for number in range(len(SOURCES))]
 

@@ -1,4 +1,4 @@
-"""The lattice of a search."""
+"""The decoder states of a search."""
 
 import numpy as np
 import tensorflow as tf
@@ -8,10 +8,10 @@ from models import pad_source
 from tolerances import LOG_PROBABILITY, WEIGHTS
 
 from cgru_cli.network.network import Network
-from cgru_cli.search import lattice
+from cgru_cli.search import decoder_states
 
 
-def lattice_of(*models, weights=None):
+def states_of(*models, weights=None):
     sources = [[(1,), (2,), (3,)], [(4,)], [(5,), (6,)], []]
     return OneSource(*models, weights=weights).begin(pad_source(sources)), sources
 
@@ -34,7 +34,7 @@ def test_short_sentences_are_encoded_apart_if_that_saves_padding(monkeypatch):
     given = rows(0, 1, 2, 3), rows(0, 1, 2, 3), rows(-1, -1, -1, -1), 6, True
     together = ensemble.begin(source).expand(*given)
     assert shapes == [(4, 10)]
-    monkeypatch.setattr(lattice, "LEAST_SAVED", 21)
+    monkeypatch.setattr(decoder_states, "LEAST_SAVED", 21)
     apart = ensemble.begin(source).expand(*given)
     assert shapes[1:] == [(3, 3), (1, 10)]  # 21 words of padding less
     for one, other in zip(apart, together, strict=True):
@@ -50,10 +50,10 @@ def test_sentences_may_finish_in_any_order():
     others still read their own.
     """
     network = Network(*a_model())
-    lattice, sources = lattice_of(a_model())
-    lattice.expand(rows(0, 1, 2, 3), rows(0, 1, 2, 3), rows(-1, -1, -1, -1), 3, True)
-    lattice.expand(rows(0, 2, 2), rows(0, 2, 2), rows(1, 1, 2), 3, True)
-    last = lattice.expand(rows(2, 2, 2), rows(2, 1, 2), rows(3, 4, 5), 6, True)
+    states, sources = states_of(a_model())
+    states.expand(rows(0, 1, 2, 3), rows(0, 1, 2, 3), rows(-1, -1, -1, -1), 3, True)
+    states.expand(rows(0, 2, 2), rows(0, 2, 2), rows(1, 1, 2), 3, True)
+    last = states.expand(rows(2, 2, 2), rows(2, 1, 2), rows(3, 4, 5), 6, True)
     memory = network.encode(*pad_source([sources[2]]))
     for row, history in enumerate(((2, 3), (1, 4), (2, 5))):
         state, previous = network.start(memory), -1
@@ -72,7 +72,7 @@ def test_sentences_may_finish_in_any_order():
 
 def test_all_words_come_in_the_vocabularys_order():
     few, every = (
-        lattice_of(a_model())[0].expand(rows(0, 3), rows(0, 3), rows(-1, -1), count, False)
+        states_of(a_model())[0].expand(rows(0, 3), rows(0, 3), rows(-1, -1), count, False)
         for count in (99, None)
     )
     assert every.words.tolist() == [list(range(6))] * 2
@@ -87,7 +87,7 @@ def test_all_words_come_in_the_vocabularys_order():
 def test_an_ensemble_weighs_log_probabilities():
     models = [a_model(0), a_model(1, state=6, target_embedding=3, encoder_depth=2)]
     one, two, both = (
-        lattice_of(*members, weights=weights)[0].expand(
+        states_of(*members, weights=weights)[0].expand(
             rows(0, 1), rows(0, 1), rows(-1, -1), None, True
         )
         for members, weights in (

@@ -70,9 +70,9 @@ def searched(beam, candidates, *, alpha=1.0, unk=None, constraints=(), batches=1
     for some in np.array_split(np.arange(len(SOURCES)), batches):
         sources = [[(word,) for word in SOURCES[i]] for i in some]
         nothing = np.zeros((len(some), 1, 0), np.int32), np.ones((len(some), 1), np.float32)
-        lattice = ENSEMBLE.begin([pad_source(sources), nothing])
+        states = ENSEMBLE.begin([pad_source(sources), nothing])
         lengths = [len(source) + 1 for source in sources]
-        begun.append(SearchBatch(lattice, lengths, [LONGEST] * len(some), (), constraints))
+        begun.append(SearchBatch(states, lengths, [LONGEST] * len(some), (), constraints))
     if batches > 1:
         lists = joined(begun, settings, ranking)
     else:

@@ -52,10 +52,10 @@ def test_each_sentence_has_the_distribution_over_its_own_words(kind):
     a_network, decoder = Network(*model), OneSource(model, weights=[0.5])
     expansions = []
     for count in (2, 9, None):
-        lattice = decoder.begin(pad_source(SOURCES), SETS)
-        lattice.expand(rows(0, 1, 2), rows(0, 1, 2), rows(-1, -1, -1), 3, False)
+        states = decoder.begin(pad_source(SOURCES), SETS)
+        states.expand(rows(0, 1, 2), rows(0, 1, 2), rows(-1, -1, -1), 3, False)
         following = rows(0, 1, 1), rows(0, 1, 1), rows(2, 9, 10)
-        expansions.append((count, lattice.expand(*following, count, False)))
+        expansions.append((count, states.expand(*following, count, False)))
     for row, (sentence, word) in enumerate(((0, 2), (1, 9), (1, 10))):
         allowed = SETS[sentence]
         if kind == "mixture":  # log sum_k pi_k softmax_k over the words
@@ -84,8 +84,8 @@ def searched(decoder, batches, **settings):
     def begun():
         for sources, sets in batches:
             lengths = [len(words) + 1 for words in sources]
-            lattice = decoder.begin(pad_source(sources), sets)
-            yield SearchBatch(lattice, lengths, [6] * len(sources))
+            states = decoder.begin(pad_source(sources), sets)
+            yield SearchBatch(states, lengths, [6] * len(sources))
 
     lists = joined(begun(), SearchSettings(**({"beam_size": 4} | settings)))
     return [
@@ -119,8 +119,8 @@ def test_a_sentence_keeps_its_words_whoever_joins():
 
 def test_forced_words_come_first_with_the_models_scores():
     decoder = OneSource(a_model(1))
-    lattice = decoder.begin(pad_source(SOURCES[:2]), SETS[:2])
-    batch = SearchBatch(lattice, [4, 2], [6, 6], [[3], [9, 4]])
+    states = decoder.begin(pad_source(SOURCES[:2]), SETS[:2])
+    batch = SearchBatch(states, [4, 2], [6, 6], [[3], [9, 4]])
     lists = dict(shrinking_beam([batch], SearchSettings(beam_size=3)))
     network = Network(*a_model(1))
     for number, begun in ((0, (3,)), (1, (9, 4))):

@@ -11,8 +11,8 @@ from serving import Silent, loaded
 
 from cgru_cli.errors import CgruError
 from cgru_cli.score.pairs.ensemble_scorer import EnsembleScorer
+from cgru_cli.search.decoder_states import DecoderStates
 from cgru_cli.search.ensemble import Ensemble
-from cgru_cli.search.lattice import Lattice
 from cgru_cli.serve.engine import Engine
 from cgru_cli.serve.served_model import SearchOptions
 from cgru_cli.serve.work import Kind, Line, Pair
@@ -58,7 +58,7 @@ def counted(monkeypatch):
     def padded(lines):
         return sum(len(lines) * max(map(len, side)) for side in zip(*lines, strict=True))
 
-    counting(Lattice, "expand", lambda sentences, *_: len(sentences))
+    counting(DecoderStates, "expand", lambda sentences, *_: len(sentences))
     counting(Ensemble, "begin", lambda sources, *_: sources[0][0].shape[0] * sources[0][0].shape[1])
     counting(EnsembleScorer, "batch", lambda _, lines: padded([line[0] for line in lines]))
     return count

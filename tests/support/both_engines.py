@@ -14,8 +14,8 @@ from tolerances import LOG_PROBABILITY, WEIGHTS
 
 from cgru_cli.network.network import Network
 from cgru_cli.parameters.structure import Condition, Type
+from cgru_cli.search.decoder_states import StepRows, WordsToScore
 from cgru_cli.search.ensemble import Ensemble
-from cgru_cli.search.lattice import Chosen, Wanted
 from cgru_cli.search.runtime import PreparedModel, Settings
 from cgru_cli.search.scoring import Scorer
 
@@ -112,8 +112,8 @@ def by_onnx(s, arrays, source, mask, target, target_mask):
     states, memories = ensemble.encode([(source, mask)])
     parents = rows.sentence
     for previous in rows.words_before(target):
-        chosen = Chosen(parents, previous, *rows)
-        steps.append(ensemble.step(states, memories, chosen, Wanted()))
+        extended = StepRows(parents, previous, *rows)
+        steps.append(ensemble.step(states, memories, extended, WordsToScore()))
         states, parents = steps[-1].states, np.arange(len(previous), dtype=np.int32)
     alignments = [step.alignments[0] for step in steps if step.alignments]
     log_probs = np.stack([step.log_probs for step in steps], axis=1)

@@ -3,8 +3,8 @@
 import numpy as np
 
 from cgru_cli.search.beam import shrinking_beam
+from cgru_cli.search.decoder_states import Stepper, StepResult
 from cgru_cli.search.hypotheses import SearchBatch
-from cgru_cli.search.lattice import Stepped, Stepper
 
 
 class PrescribedWords(Stepper):
@@ -18,14 +18,14 @@ class PrescribedWords(Stepper):
     def encode(self, sources):
         return [], []
 
-    def step(self, states, memories, chosen, wanted):
+    def step(self, states, memories, rows, words):
         self.steps += 1
-        log_probs = np.array([self._log_probs[word] for word in chosen.previous.tolist()])
-        words = None
-        if wanted.best is not None:
-            words = np.argsort(-log_probs, axis=1, kind="stable")[:, : wanted.best].astype(np.int32)
-            log_probs = np.take_along_axis(log_probs, words, axis=1)
-        return Stepped(words, log_probs, log_probs[..., None], states, [])
+        log_probs = np.array([self._log_probs[word] for word in rows.previous.tolist()])
+        best = None
+        if words.best is not None:
+            best = np.argsort(-log_probs, axis=1, kind="stable")[:, : words.best].astype(np.int32)
+            log_probs = np.take_along_axis(log_probs, best, axis=1)
+        return StepResult(best, log_probs, log_probs[..., None], states, [])
 
     def columns(self, words, members):
         raise NotImplementedError
@@ -39,6 +39,6 @@ class PrescribedWords(Stepper):
 
 def search_prescribed(model, settings, limit):
     """The translations of one sentence, best first."""
-    lattice = model.begin([(np.ones((1, 1, 1), np.int32), np.ones((1, 1), np.float32))])
-    ((_, found),) = shrinking_beam([SearchBatch(lattice, [1], [limit], lines=[0])], settings)
+    states = model.begin([(np.ones((1, 1, 1), np.int32), np.ones((1, 1), np.float32))])
+    ((_, found),) = shrinking_beam([SearchBatch(states, [1], [limit], lines=[0])], settings)
     return found

@@ -61,8 +61,8 @@ def lists_of(model, lines, batches):
         sources = [ids[i] for i in batch]
         lengths = [len(words) + 1 for words in sources]
         limits = [PROGRAMS["nematus-tf"].limit(length) for length in lengths]
-        lattice = decoder.begin([tuple(x.numpy() for x in pad_source(sources))])
-        results = nematus_tf_beam(SearchBatch(lattice, lengths, limits), SearchSettings(BEAM))
+        states = decoder.begin([tuple(x.numpy() for x in pad_source(sources))])
+        results = nematus_tf_beam(SearchBatch(states, lengths, limits), SearchSettings(BEAM))
         for i, best in zip(batch, results, strict=True):
             if ids[i]:
                 lists[i] = [result.total for result in best]

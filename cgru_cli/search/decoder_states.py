@@ -1,6 +1,7 @@
-"""The rows of a search (partial translations): every model's states, and the memory they read.
+"""The decoder states of a search's partial translations, and the memory that the decoders read.
 
-A lattice is independent of the computing library: a `Stepper` runs the models, such as `Ensemble`.
+They are independent of the computing library: a `Stepper` runs the models, such as `Ensemble` with
+ONNX Runtime.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .constraints import Asked
+from .constraints import NextWords
 from .output_words import Narrow, OutputWords
 
 # Finished sentences leave the memory once less than this share of it is in use, because removing
@@ -24,8 +25,8 @@ Sources = Sequence[tuple[np.ndarray, np.ndarray]]  # of each model: ids (B,S,F) 
 Encoded = tuple[list[Any], list[Any]]  # the states and the memories of each model
 
 
-class Chosen(NamedTuple):
-    """The rows of a step; each (R,) int32."""
+class StepRows(NamedTuple):
+    """The hypotheses that a step extends, one per row; each (R,) int32."""
 
     parents: np.ndarray  # the row of the last step that each one continues
     previous: np.ndarray  # the last word, -1 at the start
@@ -33,20 +34,21 @@ class Chosen(NamedTuple):
     slot: np.ndarray  # the number of the row within its sentence
 
 
-class Wanted(NamedTuple):
-    """The words to return for each row of a step.
+class WordsToScore(NamedTuple):
+    """The words whose scores a step returns for each row.
 
-    best: the number of most probable words; None: all words. asked: indices in the output layer
-    (R,X) to add after these, and banned pairs of row and index (N,2), which get the score -inf.
-    narrow: the words to which rows are restricted.
+    best: the number of most probable words; None: all words. required: (R,X) int32, words to add
+    after these. banned: (N,2) int32, pairs of row and word, which get the score -inf. Words are
+    indices in the output layer. narrow: the words to which rows are restricted.
     """
 
     best: int | None = None
-    asked: tuple[np.ndarray, np.ndarray] | None = None
+    required: np.ndarray | None = None
+    banned: np.ndarray | None = None
     narrow: Narrow | None = None
 
 
-class Stepped(NamedTuple):
+class StepResult(NamedTuple):
     """The result of a step of R rows."""
 
     words: np.ndarray | None  # (R,N) int32: indices in the output layer; None for all words
@@ -68,8 +70,11 @@ class Expansion(NamedTuple):
     alignment: np.ndarray | None  # (R,S) float32: of the first model, or the mean
 
 
-class Lattice:
-    """The rows of a search: every model's states and memory, and the sentence of each row."""
+class DecoderStates:
+    """The decoder states of a search: of every model, a row for each hypothesis.
+
+    They grow by a word in each step. The models' memories have a row for each sentence.
+    """
 
     def __init__(
         self,
@@ -95,7 +100,7 @@ class Lattice:
         self.rows = self._sentences  # number of rows in the last step
         self._live = self._row_of  # sentences of the last step
 
-    def join(self, other: Lattice) -> Lattice:
+    def join(self, other: DecoderStates) -> DecoderStates:
         """Join two searches; the other's sentences and rows come last."""
         self._states, self._memories = self._stepper.append(
             (self._states, self._memories), (other._states, other._memories)
@@ -117,14 +122,14 @@ class Lattice:
         count: int | None,
         with_alignment: bool,
         first_aligns: bool = False,
-        asked: Asked | None = None,
+        next_words: NextWords | None = None,
     ) -> Expansion:
         """Extend rows by their `count` best words, or by all words in order of their ids (None).
 
         sentences, parents, previous: (R,) int32: the sentence of each new row (ascending), the
-        row of the last step that it continues, and its last word (-1 at the start). asked: words to
-        add after the best ones, even if they are among these, and words to exclude; ignored without
-        a count.
+        row of the last step that it continues, and its last word (-1 at the start).
+        next_words: words to add after the best ones, even if they are among these, and words to
+        exclude; ignored without a count.
         """
         self._compact(sentences)
         rows = self._row_of[sentences].astype(np.int32)
@@ -135,14 +140,14 @@ class Lattice:
         if self._narrow is not None:
             narrow, vocabulary = self._narrow.rows(sentences), self._narrow.words
             size = len(vocabulary)
-        places, given = None, None
+        places, to_score = None, WordsToScore(narrow=narrow)
         if count is not None:
-            count = min(count, size)
-            if asked is not None:
-                places, banned = _places(asked, vocabulary)
-                given = np.maximum(places, 0), banned
-        chosen, wanted = Chosen(parents, previous, rows, slots), Wanted(count, given, narrow)
-        stepped = self._stepper.step(self._states, self._memories, chosen, wanted)
+            to_score = to_score._replace(best=min(count, size))
+            if next_words is not None:
+                places, banned = _places(next_words, vocabulary)
+                to_score = to_score._replace(required=np.maximum(places, 0), banned=banned)
+        step_rows = StepRows(parents, previous, rows, slots)
+        stepped = self._stepper.step(self._states, self._memories, step_rows, to_score)
         words, log_probs, self._states = stepped.words, stepped.log_probs, stepped.states
         if words is None:
             words = np.broadcast_to(np.arange(size, dtype=np.int32), log_probs.shape)
@@ -181,11 +186,11 @@ class Stepper(ABC):
 
     vocabulary: int
 
-    def begin(self, sources: Sources, words: Sequence[np.ndarray] = ()) -> Lattice:
-        """Encode a batch; words: see `Lattice`."""
+    def begin(self, sources: Sources, words: Sequence[np.ndarray] = ()) -> DecoderStates:
+        """Encode a batch; words: see `DecoderStates`."""
         lengths = np.array([np.asarray(mask).sum(axis=1) for _, mask in sources], np.int32)
         count = first_part(lengths.max(axis=0))
-        lattices = []
+        begun = []
         for part in (slice(count), slice(count, None)):
             own = lengths[:, part]
             if own.size:
@@ -194,8 +199,8 @@ class Stepper(ABC):
                     for (ids, mask), longest in zip(sources, own.max(axis=1), strict=True)
                 ]
                 allowed = words[part] if len(words) > 1 else words
-                lattices.append(Lattice(self, *self.encode(some), own, allowed))
-        return lattices[0].join(lattices[1]) if lattices[1:] else lattices[0]
+                begun.append(DecoderStates(self, *self.encode(some), own, allowed))
+        return begun[0].join(begun[1]) if begun[1:] else begun[0]
 
     @abstractmethod
     def encode(self, sources: Sources) -> Encoded:
@@ -203,9 +208,9 @@ class Stepper(ABC):
 
     @abstractmethod
     def step(
-        self, states: list[Any], memories: list[Any], chosen: Chosen, wanted: Wanted
-    ) -> Stepped:
-        """Extend the chosen rows by one word."""
+        self, states: list[Any], memories: list[Any], rows: StepRows, words: WordsToScore
+    ) -> StepResult:
+        """Extend the rows by one word."""
 
     @abstractmethod
     def columns(self, words: np.ndarray, members: np.ndarray) -> Any:
@@ -231,18 +236,18 @@ def first_part(lengths: np.ndarray) -> int:
     return best if saved[best] >= LEAST_SAVED else len(lengths)
 
 
-def _places(asked: Asked, vocabulary: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Output-layer indices of requested words, (R,X) int32, -1 for none, and of banned words.
+def _places(next_words: NextWords, vocabulary: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Output-layer indices of required words, (R,X) int32, -1 for none, and of banned words.
 
     vocabulary: ids of the output layer's words, ascending; None for all. Banned words are (N,2)
     int32 pairs of row and index.
     """
-    pairs = [(row, word) for row, words in enumerate(asked.banned) for word in words]
+    pairs = [(row, word) for row, words in enumerate(next_words.banned) for word in words]
     banned = np.array(pairs, np.int32).reshape(-1, 2)
     if vocabulary is None:
-        return asked.words, banned
-    places = np.minimum(np.searchsorted(vocabulary, asked.words), len(vocabulary) - 1)
-    places = np.where(vocabulary[places] == asked.words, places, -1)
+        return next_words.required, banned
+    places = np.minimum(np.searchsorted(vocabulary, next_words.required), len(vocabulary) - 1)
+    places = np.where(vocabulary[places] == next_words.required, places, -1)
     banned = banned[np.isin(banned[:, 1], vocabulary)]
     banned[:, 1] = np.searchsorted(vocabulary, banned[:, 1])
     return places.astype(np.int32), banned
