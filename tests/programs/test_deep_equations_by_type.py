@@ -4,9 +4,14 @@ import equations
 import keras
 import numpy as np
 import pytest
+from cases import random_arrays as small_arrays
 from deep_cells import INPUT, STATE, Cell, State
 from deep_equations import DeepModel
+from models import typed
+from oracles.labels import LabelModel
 from tables import each_row
+
+from cgru_cli.parameters.structure import Pooling, Type
 
 # --- each unit's step against stock Keras cells ---------------------------------------------
 
@@ -89,6 +94,25 @@ def test_units_equal_those_of_keras(unit, bias, has_input):
     for got, wanted in zip(step, expected, strict=False):
         np.testing.assert_allclose(got, np.asarray(wanted)[0], rtol=0, atol=1e-6)
     assert (step.c is not None) == (len(expected) == 2)
+
+
+LESSONS = {
+    "tanh": equations.plain,
+    "gru": equations.gru,
+    "gru-before": equations.gru_before,
+    "lstm": equations.lstm,
+}
+
+
+@each_row("unit", LESSONS)
+def test_units_are_those_of_the_lessons(unit):
+    arrays, rng = cell_arrays(unit), np.random.default_rng(1)
+    x, *state = rng.normal(size=E), rng.normal(size=D), rng.normal(size=D)
+    step = DeepModel(arrays, type="lm").step(a_cell(unit, INPUT), State(*state), x)
+    memory = state[1:] if unit == "lstm" else []
+    expected = LESSONS[unit](arrays, "cell", state[0], x, *memory)
+    for found, wanted in zip(step, expected if memory else [expected], strict=False):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
 # --- Nematus' layer norm of each unit, computed manually -----------------------------------------
@@ -551,3 +575,23 @@ def test_tied_embeddings(type):
     both = arrays | {"Wemb_dec": arrays["Wemb"], "ff_logit_W": arrays["Wemb"].T}
     both["ff_logit_b"] = of_all["ff_logit_b"] = np.zeros(VS)
     same(decoded(of_all, type=type).distributions, decoded(both, type=type).distributions)
+
+
+@each_row("pooling", ["last", "mean", "max", "attention", None])
+def test_labels_are_those_of_the_lessons(pooling):
+    """Of a classifier, or of a tagger and its CRF."""
+    kind, tags = ("classifier", [1]) if pooling else ("tagger", [1, 0, 2, 0])
+    pooling = pooling or "mean"
+    structure = typed(Type(kind), pooling=Pooling(pooling), crf=kind == "tagger")
+    arrays = {name: x.astype(float) for name, x in small_arrays(structure).items()}
+    given = {"type": kind, "encoder": "bidirectional", "pooling": pooling}
+    labels = [tag + 2 for tag in tags]
+    found = LabelModel(arrays, **given).force_decode(SOURCE, labels).distributions[:-1, 2:]
+    ids = [*SOURCE, 0]
+    if kind == "classifier":
+        same(np.exp(found[0]), equations.classifier(arrays, ids, pooling))
+        return
+    same(np.exp(found), equations.tagger(arrays, ids))
+    logits = equations.label_logits(arrays, equations.annotations(arrays, ids)[:-1])
+    tagging = LabelModel(arrays, crf=True, **given).force_decode(SOURCE, labels)
+    same(np.exp(tagging.log_probs.sum()), equations.crf(arrays, logits, tags))
