@@ -5,16 +5,17 @@ import random
 import numpy as np
 import pytest
 from commands import in_process
+from ensembles import OneSource
 from hypothesis import given
 from hypothesis import strategies as st
-from models import case, pad_source, text_lines
-from shared_files import fixture_path
+from shared_files import fixture_path, text_lines
 
+from cgru_cli import load_model
 from cgru_cli.parameters.program import PROGRAMS
-from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.hypotheses import SearchBatch
 from cgru_cli.search.nematus_tf_beam import nematus_tf_beam
 from cgru_cli.search.settings import SearchSettings
+from cgru_cli.text.source_words import pad_ids
 from cgru_cli.translate.line_search import nematus_tf_batches
 
 BATCH, MAXI, BEAM = 4, 4, 5  # lines, mini-batches, hypotheses
@@ -53,15 +54,15 @@ def text(model):
 
 def lists_of(model, lines, batches):
     """Scores of the n best of each line that has words, searched in these batches."""
-    network = case(model).network
-    decoder = Ensemble([network], [1.0])
-    ids = [[(i,) for i in case(model).sources[0].encode(line.split())] for line in lines]
+    loaded = load_model(model)
+    decoder = OneSource((loaded.model.structure, loaded.model.arrays))
+    ids = [[(i,) for i in loaded.sources[0].encode(line.split())] for line in lines]
     lists = {}
     for batch in batches:
         sources = [ids[i] for i in batch]
         lengths = [len(words) + 1 for words in sources]
         limits = [PROGRAMS["nematus-tf"].limit(length) for length in lengths]
-        states = decoder.begin([tuple(x.numpy() for x in pad_source(sources))])
+        states = decoder.begin(pad_ids(sources))
         results = nematus_tf_beam(SearchBatch(states, lengths, limits), SearchSettings(BEAM))
         for i, best in zip(batch, results, strict=True):
             if ids[i]:
