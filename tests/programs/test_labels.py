@@ -28,6 +28,7 @@ from cgru_cli.parameters.structure import Encoder, Pooling, Type, Unit
 from cgru_cli.search.beam import shrinking_beam
 from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.hypotheses import SearchBatch
+from cgru_cli.search.runtime import PreparedModel
 from cgru_cli.search.settings import SearchSettings
 
 pytestmark = pytest.mark.long
@@ -180,7 +181,7 @@ def test_the_best_taggings_are_found(crf, count):
     source = [[(3, 1), (1, 1), (4, 1), (4, 0), (6, 1)]]
     every = list(itertools.product((2, 3, 4), repeat=4))
     scores = forced_scores(network, source * len(every), [list(tags) for tags in every])
-    ensemble = Ensemble([network], [1.0])
+    ensemble = Ensemble([PreparedModel(s, arrays)])
     begun = SearchBatch(ensemble.begin([[x.numpy() for x in pad_source(source)]]), [6], [5])
     ((_, found),) = shrinking_beam([begun], SearchSettings(beam_size=count))
     best = sorted(range(len(every)), key=lambda i: -scores[i])[:count]
