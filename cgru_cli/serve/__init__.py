@@ -1,6 +1,6 @@
 """`cgru serve`: models behind a URL, for people, programs and clients of older servers.
 
-`job` is the command. Computation: `engine` is the only thread that computes, `work` defines its
+`job` is the command. Computation: `engine` has the threads that compute, `work` defines its
 requests and lines, `fair_queue` chooses the next line, `shared_search` and `shared_scoring` batch
 the lines of all clients, and `served_model` is a model with its search and its scorer. Protocols:
 all reach the engine through `service`. `rest` is cgru's own protocol, `nematus_rest` that of

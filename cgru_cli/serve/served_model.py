@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,7 +41,10 @@ class SearchOptions:
 
 
 class ServedModel:
-    """A model or an ensemble; translating and scoring share its weights in memory."""
+    """A model or an ensemble; translating and scoring share its weights in memory.
+
+    Several threads may use its search and its scorer at the same time, each call on one thread.
+    """
 
     def __init__(self, name: str, paths: Sequence[str], options: ServeOptions):
         """Read the model's files.
@@ -49,7 +53,9 @@ class ServedModel:
         """
         self.name, self.paths = name, tuple(paths)
         self._models = [load_model(path, options.vocabularies) for path in paths]
-        self.plan = SearchPlan(options.translating(self.paths), self._models)
+        # the engine's threads search side by side instead
+        translating = dataclasses.replace(options.translating(self.paths), cpu_threads=1)
+        self.plan = SearchPlan(translating, self._models)
         self.type: str = self._models[0].model.structure.type.value
         self.attends = any(one.model.structure.attends for one in self._models)
         self.reads_source = any(one.reads_source for one in self._models)
@@ -57,15 +63,27 @@ class ServedModel:
         self.languages = next((one.languages for one in self._models if one.languages), None)
         # output words must not depend on the other lines of a mini-batch
         self.plan.shared_shortlist = False
+        self._preparing = threading.RLock()
+        self._search: LineSearch | None = None
+        self._scorer: EnsembleScorer | None = None
 
     @functools.cached_property
     def search(self) -> LineSearch:
-        """The search."""
-        return LineSearch(self.plan, self._models, scores=True)
+        """The search, prepared by the first thread that needs it; others wait for it."""
+        with self._preparing:
+            if self._search is None:
+                self._search = LineSearch(self.plan, self._models, scores=True)
+            return self._search
 
     @functools.cached_property
     def scorer(self) -> EnsembleScorer:
-        """The scorer, which uses the same networks."""
+        """The scorer, which uses the same networks, likewise."""
+        with self._preparing:
+            if self._scorer is None:
+                self._scorer = self._new_scorer()
+            return self._scorer
+
+    def _new_scorer(self) -> EnsembleScorer:
         search, plan = self.search, self.plan
         workspace, attends = plan.options.workspace, self.attends
         scorers = [

@@ -9,7 +9,9 @@ from typing import Any
 from ..errors import CgruError
 from ..options.serve import ServeOptions
 from ..score.pairs.ensemble_scorer import ScoredPair
+from ..search.runtime import CUDA
 from ..system.garbage import keep_all
+from ..system.process_pool import processors
 from ..system.terminal import tell
 from ..translate.phrases import PhraseError
 from ..translate.results import Translation
@@ -21,6 +23,14 @@ from .served_model import SearchOptions, ServedModel
 from .work import Kind, Line, Outcome, Pair
 
 
+def computing_threads(options: ServeOptions) -> int:
+    """The number of threads that compute: by default one for each processor, or one for a GPU."""
+    import onnxruntime
+
+    on_gpu = options.device != "cpu" and CUDA in onnxruntime.get_available_providers()
+    return options.cpu_threads or (1 if on_gpu else processors())
+
+
 class Service:
     """The models, the engine that computes, and the state of the server."""
 
@@ -30,7 +40,10 @@ class Service:
         self.metrics = Metrics()
         self.rate_limit = RateLimit(options.rate_limit)
         self.engine = Engine(
-            self.metrics, queue=options.queue, batch_wait=options.batch_wait / 1000
+            self.metrics,
+            queue=options.queue,
+            batch_wait=options.batch_wait / 1000,
+            threads=computing_threads(options),
         )
         self.ready = False  # whether all models have translated a line
         self.draining = False  # whether the server is about to stop, and refuses new requests
@@ -48,7 +61,7 @@ class Service:
                 left.discard(name)
                 if not left:
                     keep_all()  # the models, and their compiled steps
-                self.ready = not left
+                    self.ready = True
 
             text = "a" if model.reads_source else ""
             self.engine.submit("", self.searching(model, SearchOptions()), [Line(text)], done)
@@ -150,7 +163,7 @@ class Service:
         loop = asyncio.get_running_loop()
         ready: asyncio.Queue[tuple[int, Outcome]] = asyncio.Queue()
 
-        def deliver(number: int, outcome: Outcome) -> None:  # in the engine's thread
+        def deliver(number: int, outcome: Outcome) -> None:  # in a thread of the engine
             with contextlib.suppress(RuntimeError):  # the loop has been closed
                 loop.call_soon_threadsafe(ready.put_nowait, (number, outcome))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from ..errors import CgruError
 from .metrics import Metrics
-from .work import FIXED_WORK, MOST_CHARACTERS, MOST_WORK, Job, Kind, Outcome, Pair
+from .work import FIXED_WORK, MOST_CHARACTERS, Job, Kind, Outcome, Pair
 
 if TYPE_CHECKING:
     from ..score.pairs.model_scorer import Line
@@ -23,31 +23,39 @@ class SharedScoring:
         self._most = 1 if kind.alone else kind.model.plan.mini_batch
         self._held: tuple[Job, list[Line]] | None = None  # read, but too long for the last batch
         self.jobs: list[Job] = []  # not scored yet
-        self.work = 0.0
+        self.work = 0.0  # row-steps of the last `advance`
+
+    @property
+    def size(self) -> int:
+        """The number of pairs that were taken from the queue; any thread may ask."""
+        return len(self.jobs)
 
     def advance(self) -> bool:
         """Score a batch of pairs.
 
-        Returns whether it has read pairs that are not scored yet.
+        Returns False if there are no more pairs, or another kind must start instead.
         """
+        self.work = 0.0
         batch = self._batch()
         if batch:
             self._metrics.batch(self._kind.model.name, len(batch))
-            self.work += FIXED_WORK + 2 * len(batch) * max(_length(lines) for _, lines in batch)
+            self.work = FIXED_WORK + 2 * len(batch) * max(_length(lines) for _, lines in batch)
             lines = [lines for _, lines in batch]
             scored = self._scorer.batch([job.number for job, _ in batch], lines)
             for (job, _), pair in zip(batch, scored, strict=True):
                 self._metrics.scored(self._kind.model.name, len(pair.hypothesis.tokens))
                 self._done(job, pair)
-        return self._held is not None
+        return self._held is not None or (bool(batch) and not self._lines.crowded(self._kind))
 
     def _batch(self) -> list[tuple[Job, list[Line]]]:
         """The next pairs that fit into memory and into one turn together."""
-        most_words = min(self._scorer.max_tokens, MOST_WORK // 2)
+        most_words = self._scorer.max_tokens * self._lines.workspace_share
+        most_words = min(most_words, self._kind.most_work(self._lines.threads) / 2)
+        most = min(self._most, self._lines.share(self._kind))
         batch: list[tuple[Job, list[Line]]] = []
         is_last = self._held is not None and self._lines.crowded(self._kind)
         longest = characters = 0
-        while len(batch) < self._most:
+        while len(batch) < most:
             read, self._held = self._held, None
             if read is None:
                 is_last = is_last or characters >= MOST_CHARACTERS

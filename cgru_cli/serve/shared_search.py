@@ -11,7 +11,7 @@ from ..translate.requests import Request
 from .metrics import Metrics
 from .problems import Refusal
 from .served_model import ServedModel
-from .work import FIXED_WORK, MOST_CHARACTERS, MOST_WORK, Job, Kind, Line, work_of_row
+from .work import FIXED_WORK, MOST_CHARACTERS, Job, Kind, Line, work_of_row
 
 if TYPE_CHECKING:
     from ..search.settings import SearchSettings
@@ -51,13 +51,20 @@ class SharedSearch:
         self._line_search = kind.model.search
         settings = cast("SearchSettings", kind.settings)
         self._search, self._beam_size = BeamSearch(settings), settings.beam_size
-        self._max_tokens = kind.model.max_tokens(settings.beam_size)
+        max_tokens = kind.model.max_tokens(settings.beam_size)
+        self._max_tokens = max(1, int(max_tokens * lines.workspace_share))
+        self._most_work = kind.most_work(lines.threads)
         self._most = 1 if kind.alone else kind.model.plan.mini_batch
         self._begun = 0  # lines that have joined so far
         self._steps = 0  # since lines joined
         self._held: _Begun | None = None  # taken from the queue, but too long to join now
         self.live: dict[int, _Begun] = {}  # by their number in the search
-        self.work = 0.0
+        self.work = 0.0  # row-steps of the last `advance`
+
+    @property
+    def size(self) -> int:
+        """The number of lines that were taken from the queue; any thread may ask."""
+        return len(self.live) + (self._held is not None)
 
     @property
     def jobs(self) -> list[Job]:
@@ -67,6 +74,7 @@ class SharedSearch:
 
     def advance(self) -> bool:
         """Let lines join, and search one step; returns False if there are no lines."""
+        self.work = 0.0
         self._forget_cancelled()
         joined = self._open and self._join()
         if not self.live:
@@ -144,7 +152,7 @@ class SharedSearch:
         waiting, overdue = self._lines.waiting(self._kind)
         live = len(self.live)
         # a batch joins while up to half of the previous batch is live
-        rows = MOST_WORK / 1.5 / work_of_row(_longest(self.live.values()))
+        rows = self._most_work / 1.5 / work_of_row(_longest(self.live.values()))
         most = max(1, min(self._most, int(rows / self._beam_size)))
         self._steps += 1
         if not live or waiting + bool(self._held) > most - live:
@@ -162,8 +170,9 @@ class SharedSearch:
             return
         self._steps = 0
         live = len(self.live)
+        if self._held is None:
+            room = min(room, self._lines.share(self._kind) - live)
         longest = _longest(self.live.values())
-        counted = live if room < self._most else 0  # `max_tokens_of` allows for a remaining batch
         longest_new = characters = 0
         for count in range(1, room + 1):
             while self._held is None:
@@ -174,11 +183,11 @@ class SharedSearch:
                 self._held = self._begin(job)
             begun = self._held
             longest_new = max(longest_new, begun.length)
-            padded = max(longest_new, longest if counted else 0)
-            rows = (live + count) * self._beam_size * work_of_row(max(longest, longest_new))
-            too_much = (counted + count) * padded > self._max_tokens and counted + count > 1
-            too_slow = rows > MOST_WORK and live + count > 1
-            if too_much or too_slow or (count > 1 and count * longest_new > MOST_WORK):
+            padded = max(longest, longest_new)
+            rows = (live + count) * self._beam_size * work_of_row(padded)
+            too_much = (live + count) * padded > self._max_tokens or rows > self._most_work
+            too_slow = count * longest_new > self._most_work
+            if (too_much and live + count > 1) or (too_slow and count > 1):
                 return
             self._held = None
             yield begun

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # The unit of cost is a row-step: extending a hypothesis by a word, or encoding a source word.
 MOST_WORK = 1500  # maximum cost of a joining batch, and of a step; a longer line runs by itself
+MOST_WORK_LARGE = 500  # likewise for large requests, which may keep all of several threads busy
 WORDS_PER_ROW = 50  # words of a source whose attention costs as much as a row-step without them
 FIXED_WORK = 32  # row-steps that take as long as the fixed part of a step
 MOST_CHARACTERS = 20_000  # maximum to split into words before another request's turn
@@ -108,6 +109,13 @@ class Kind(NamedTuple):
         beam_size = self.settings.beam_size if self.settings else 1
         return beam_size * sum(map(_characters, lines)) > SMALL_REQUEST
 
+    def most_work(self, threads: int) -> int:
+        """The maximum cost of a joining batch, and of a step; threads: those of the engine.
+
+        A small request waits until one of the threads has finished its step.
+        """
+        return MOST_WORK_LARGE if self.large and threads > 1 else MOST_WORK
+
 
 def _characters(line: Line | Pair) -> int:
     return LINE_CHARACTERS + sum(map(len, line.texts))
@@ -126,7 +134,7 @@ Deliver = Callable[[int, Outcome], None]
 class Ticket:
     """A request in the engine.
 
-    deliver: the engine's thread calls it once for each line, in any order, with the line's number
+    deliver: threads of the engine call it once for each line, in any order, with the line's number
     and outcome, but not after cancellation.
     """
 

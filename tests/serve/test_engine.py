@@ -1,4 +1,4 @@
-"""The thread that computes: its outcomes, shared batches, and failures of single lines."""
+"""The threads that compute: their outcomes, shared batches, and failures of single lines."""
 
 import gc
 import threading
@@ -29,9 +29,9 @@ def model(models):
     return model
 
 
-@pytest.fixture
-def engine():
-    engine = Engine(Silent(), queue=1000, batch_wait=0.001)
+@pytest.fixture(params=[1, 2], ids=["one thread", "two threads"])
+def engine(request):
+    engine = Engine(Silent(), queue=1000, batch_wait=0.001, threads=request.param)
     engine.start()
     yield engine
     engine.stop()

@@ -90,10 +90,13 @@ def greedy_requests(engine, model, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "same_search"), in_turns(GREEDY, [True, False], others=selection.LONG)
+    ("name", "same_search", "threads"),
+    in_turns(GREEDY, [True, False], [1, 1, 2, 2], others=selection.LONG),
 )
-def test_a_small_request_waits_for_few_row_steps_of_others(model, counted, name, same_search):
-    engine = Engine(Silent(), batch_wait=0.001)
+def test_a_small_request_waits_for_few_row_steps_of_others(
+    model, counted, name, same_search, threads
+):
+    engine = Engine(Silent(), batch_wait=0.001, threads=threads)
     requests = list(greedy_requests(engine, model, name))
     beam_size = GREEDY[name][1] if same_search else 2
     kind = Kind(model, model.settings(SearchOptions(beam_size, normalize=0.0)))

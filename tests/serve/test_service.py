@@ -2,9 +2,13 @@
 
 import asyncio
 import threading
+from types import SimpleNamespace
 
+import onnxruntime
+import pytest
 from serving import options
 
+from cgru_cli.serve import service
 from cgru_cli.serve.clients import Client
 from cgru_cli.serve.service import Service
 from cgru_cli.serve.work import Kind, Line
@@ -58,3 +62,35 @@ def test_an_outcome_for_a_closed_loop_goes_nowhere():
     service = service_with_fake_engine()
     asyncio.run(service.all(Client(), Kind(None, None), [Line("")]))
     service.engine.deliver(0, "late")
+
+
+def test_a_service_is_ready_once_every_model_has_translated_a_line(monkeypatch):
+    monkeypatch.setattr(Service, "searching", lambda *_: None)
+    models = dict.fromkeys("ab", SimpleNamespace(reads_source=True))
+    waiting = Service(models, options())
+    ready, delivers = [], []
+    waiting.engine = SimpleNamespace(start=lambda: None, submit=lambda *a: delivers.append(a[-1]))
+    waiting.start()
+    for deliver in delivers:  # from different threads
+        ready.append(waiting.ready)
+        deliver(0, None)
+    assert ready == [False, False] and waiting.ready
+
+
+@pytest.mark.parametrize(
+    ("given", "gpu", "threads"),
+    [
+        ({}, False, 5),
+        ({"cpu_threads": 3}, False, 3),
+        ({"device": "gpu"}, False, 5),
+        ({}, True, 1),
+        ({"device": "cpu"}, True, 5),
+        ({"cpu_threads": 2}, True, 2),
+    ],
+)
+def test_every_processor_or_one_gpu_computes(monkeypatch, given, gpu, threads):
+    available = ["CUDAExecutionProvider"] * gpu + ["CPUExecutionProvider"]
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: available)
+    monkeypatch.setattr(service, "processors", lambda: 5)
+    assert service.computing_threads(options(**given)) == threads
+    assert Service({}, options(**given)).engine.threads == threads

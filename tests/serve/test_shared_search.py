@@ -11,7 +11,7 @@ from cgru_cli import Translator
 from cgru_cli.formats import write_model
 from cgru_cli.formats.model import Model
 from cgru_cli.parameters.structure import Type
-from cgru_cli.serve import shared_search
+from cgru_cli.serve import shared_search, work
 from cgru_cli.serve.engine import Engine
 from cgru_cli.serve.served_model import SearchOptions
 from cgru_cli.serve.shared_search import SharedSearch
@@ -141,7 +141,7 @@ def test_lines_of_kind_alone_are_searched_one_by_one(model):
 
 
 def test_a_step_is_bounded_by_words_times_beam(model, monkeypatch):
-    monkeypatch.setattr(shared_search, "MOST_WORK", 15)
+    monkeypatch.setattr(work, "MOST_WORK", 15)
     searching = Searching(model)  # beam 3: five lines would cost more than 15 row-steps
     texts = [" ".join("abcdf"[i:] + "abcdf"[:i]) for i in range(5)] + ["a", "b", "c"]
     searching.submit(*texts)
