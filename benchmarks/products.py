@@ -87,14 +87,13 @@ class Products:
             return ops.convert(chance.standard_normal(shape, np.float32))
 
         with ops.using(onnx), onnx.graph() as graph:
-            inputs = {m: graph.input(str(m), "float32", [None, m]) for m in self._widths}
+            inputs = {m: onnx.new_input(str(m), "float32", [None, m]) for m in self._widths}
             # one number of each product, so that all are computed and none is copied
             results = {
                 f"y{i}": ops.matmul(inputs[m], normal(m, n))[:1, :1]
                 for i, (m, n) in enumerate(matrices)
             }
-            model, arrays = onnx.model_of(graph, results, OUTSIDE)
-        computation = Computation(model.SerializeToString(), arrays)
+            computation = Computation(*onnx.model_of(graph, results, outside=OUTSIDE))
         self._session = Session(computation, Settings("cpu", threads))
 
     def __call__(self, rows: int) -> None:

@@ -55,7 +55,8 @@ def test_threads_that_need_a_search_wait_for_the_one_that_prepares_it(model_path
     (model,) = served_models(options(model_path)).values()
     made, asked, found = [], threading.Event(), []
 
-    def prepared(plan, models):
+    def prepared(plan, models, *, scores):
+        assert scores
         made.append(plan)
         assert asked.wait(PATIENCE)
         return object()

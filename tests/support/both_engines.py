@@ -47,7 +47,8 @@ class Texts(NamedTuple):
             ]
         else:
             sources = [None] * len(SOURCES)
-        return cls(sources, LABELS.get(s.type, TARGETS))
+        targets = [[word % s.target_vocabulary for word in words] for words in TARGETS]
+        return cls(sources, LABELS.get(s.type, targets))
 
     def batch(self, s, filler=1):
         """Source (B,S,F), its mask, target (B,T), its mask; filler: the words at padding."""
