@@ -1,7 +1,7 @@
 """The rows of a search (partial translations): every model's states, and the memory they read.
 
 A lattice is independent of the computing library: a `Stepper` runs the models, such as
-`Ensemble` with TensorFlow.
+`Ensemble` with ONNX Runtime.
 """
 
 from __future__ import annotations
