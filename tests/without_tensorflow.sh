@@ -6,6 +6,7 @@
 # With CGRU_SHARED, the reference models in its folder `fixtures` give the outputs of their programs.
 # PYTHON is an interpreter with venv.
 set -euo pipefail
+unset PYTHONPATH
 
 PYTHON=${PYTHON:-.venv/bin/python}
 shared=${CGRU_SHARED:+$(realpath "$CGRU_SHARED")}
