@@ -17,6 +17,11 @@ does not have, such as --max-length-factor 1.5, are passed to both commands.
 - greedy: the latency of a client that sends one line at a time, alone and while a client at another
   address (127.0.0.2) keeps sending expensive requests of one kind; and the server's processor time
   per line, which shows how much of the latency is due to the server.
+- threads: for each number of --threads a server of its own: lines per second by the clock, of
+  --thread-clients that send one line at a time and of a request of --document lines, with the
+  processors that the server kept busy; and p50 and p95 of the latency of a short line, alone and
+  while a client at another address keeps sending such requests. Needs a machine that does nothing
+  else.
 """
 
 from __future__ import annotations
@@ -149,8 +154,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=120, help="duration of the load")
     parser.add_argument("--load-clients", type=int, default=200)
     parser.add_argument("--padded", action="store_true")
-    parser.add_argument("--parts", nargs="*", default=["throughput", "load", "greedy"])
+    parser.add_argument("--parts", nargs="*", default=["throughput", "load", "greedy", "threads"])
     parser.add_argument("--small-requests", type=int, default=20, help="for each greedy client")
+    parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
+    parser.add_argument("--thread-clients", type=int, default=64)
+    parser.add_argument("--document", type=int, default=400, help="lines of a large request")
     a, others = parser.parse_known_args()  # the others are options of both commands
     with tempfile.TemporaryDirectory() as folder:
         model = a.model
@@ -167,7 +175,17 @@ def main() -> None:
             f"cgru translate: {len(lines)} lines, {whole - start:.1f} CPU seconds "
             f"and {start:.1f} for the start"
         )
-        server = Server([*shared, "--batch-wait", a.batch_wait])
+        served = [*shared, "--batch-wait", a.batch_wait]
+        for count in a.threads if "threads" in a.parts else ():
+            server = Server([*served, "--cpu-threads", str(count), "--timeout", "3600"])
+            try:
+                clients, document = a.thread_clients, a.document
+                threads(server, lines, expected, count, clients, document, a.small_requests)
+            finally:
+                server.close()
+        if not {"throughput", "load", "greedy"} & {*a.parts}:
+            return
+        server = Server(served)
         try:
             for count in a.clients if "throughput" in a.parts else ():
                 throughput(server, lines, expected, a.lines, count, whole - start)
@@ -288,10 +306,45 @@ def greedy(server: Server, lines: Sequence[str], expected: Sequence[str], count:
         )
 
 
+def threads(
+    server: Server,
+    lines: Sequence[str],
+    expected: Sequence[str],
+    count: int,
+    clients: int,
+    document: int,
+    small_requests: int,
+) -> None:
+    """Measure the speed by the clock, and the latency of short lines, with so many threads."""
+    rates = []
+    for size, together in ((1, clients), (document, 1)):
+        every = Clients(server.address, lines, expected, size)
+        asyncio.run(every.ready())
+        before = server.cpu_seconds
+        seconds = asyncio.run(every.run(together, iter(range(0, len(lines), size))))
+        busy = (server.cpu_seconds - before) / seconds
+        rates.append(f"{every.done / seconds:.1f} lines/s ({busy:.2f} processors busy)")
+        assert not every.wrong and every.done == len(lines), every.report(seconds)
+    print(f"{count} threads: {clients} clients {rates[0]}, requests of {document} {rates[1]}")
+    places = sorted(range(len(lines)), key=lambda place: len(lines[place]))[: len(lines) // 4]
+    short, of_short = [lines[i] for i in places], [expected[i] for i in places]
+    for name, request in (("alone", None), (f"beside {document} lines", lines[:document])):
+        small = Clients(server.address, short, of_short, 1)
+        body: dict[str, object] | None = {"texts": request} if request else None
+        asyncio.run(beside(server, small, body, small_requests, connections=1))
+        times = sorted(1000 * seconds for seconds in small.latencies)
+        p95 = times[max(0, round(0.95 * len(times)) - 1)]
+        print(f"  a short line {name}: p50 {statistics.median(times):.0f} ms, p95 {p95:.0f} ms")
+
+
 async def beside(
-    server: Server, small: Clients, request: dict[str, object] | None, count: int
+    server: Server,
+    small: Clients,
+    request: dict[str, object] | None,
+    count: int,
+    connections: int = 4,
 ) -> tuple[Counter[int], float]:
-    """Send single lines while four connections send `request`.
+    """Send single lines while several connections send `request`.
 
     Returns the statuses of these, and the server's CPU seconds.
     """
@@ -310,7 +363,7 @@ async def beside(
                 if answer.status != 200:
                     await asyncio.sleep(0.1)
 
-    others = [asyncio.create_task(send()) for _ in range(4 if request else 0)]
+    others = [asyncio.create_task(send()) for _ in range(connections if request else 0)]
     await asyncio.sleep(1)
     before = server.cpu_seconds
     await small.run(1, iter(range(count)))

@@ -187,6 +187,7 @@ def test_limits_of_the_server_are_those_of_the_code():
     assert f"at most {numbers[engine.RUNNING]} kinds at a time" in text
     assert f"{numbers[engine.LARGE]} kinds of them at a time" in text
     assert f"at most about {work.MOST_WORK:,} row-steps" in text
+    assert f"their steps have at most about {work.MOST_WORK_LARGE} row-steps" in text
     assert work.SMALL_REQUEST == work.MOST_CHARACTERS
     assert f"more than {work.SMALL_REQUEST:,} characters, multiplied by the beam size" in text
     assert f"headers larger than {server.LARGEST_HEADERS >> 10} KiB are refused" in text
