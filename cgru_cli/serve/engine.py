@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..errors import WARNS
-from ..system.garbage import collect_due
 from .fair_queue import FairQueue
 from .metrics import Metrics
 from .problems import Refusal
@@ -19,7 +18,6 @@ RUNNING = 4  # kinds computed at a time, unless there are more threads
 LARGE = 2  # kinds of large requests among them, likewise
 TURN = 500  # row-steps for which a computation may continue; a single step may cost more
 FEW = 8  # lines that one thread computes nearly as fast as several threads
-IDLE = 1.0  # seconds between garbage collections while the engine is idle
 
 
 @dataclass(eq=False)
@@ -46,8 +44,7 @@ class Engine:
     and small requests are of different kinds, so that even a large request delays others by only a
     few steps. Lines of a cancelled request leave the queue, or their search at the next step. If a
     batch fails, for example for lack of memory, its lines are retried one by one, so that only the
-    faulty line fails. The threads also collect Python's garbage between steps, inside
-    `system.garbage.collected_by_hand`.
+    faulty line fails.
     """
 
     def __init__(
@@ -171,7 +168,6 @@ class Engine:
         WARNS.set(False)  # warnings about lines quote them
         last = None
         while last := self._next(last):
-            collect_due()
             self._advance(last)
 
     def _next(self, last: _Running | None) -> _Running | None:
@@ -190,7 +186,6 @@ class Engine:
                 self._idle += 1
                 self._changed.wait(self._pause())
                 self._idle -= 1
-                collect_due()
             return None
 
     @property
@@ -211,10 +206,10 @@ class Engine:
             return small  # a few lines may need less than a turn
         return last if last.cost < cheapest.cost + TURN else cheapest
 
-    def _pause(self) -> float:
-        """The seconds until a kind is due."""
-        waiting = filter(self._may_start, self._queue.kinds)
-        return max(0, min(map(self._patience, waiting), default=IDLE))
+    def _pause(self) -> float | None:
+        """The seconds until a kind is due; None if none is waiting that may start."""
+        waits = [self._patience(kind) for kind in filter(self._may_start, self._queue.kinds)]
+        return max(0, min(waits)) if waits else None
 
     def _patience(self, kind: Kind) -> float:
         """The seconds that a kind's queued lines may still wait for others."""

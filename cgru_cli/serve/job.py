@@ -1,5 +1,7 @@
 """`cgru serve`: load the models, start the engine, and answer requests until a signal."""
 
+import gc
+
 from ..errors import CgruError, reading
 from ..options.serve import ServeOptions
 from ..system.log_file import log_to
@@ -31,6 +33,8 @@ def _run(options: ServeOptions) -> None:
     models = served_models(options)
     service = Service(models, options)
     remove_abandoned()
+    gc.collect()
+    gc.freeze()  # later collections need not search the modules and the models
     service.start()
     try:
         serve(application(service, passwords), service)

@@ -10,7 +10,6 @@ from ..errors import CgruError
 from ..options.serve import ServeOptions
 from ..score.pairs.ensemble_scorer import ScoredPair
 from ..search.runtime import CUDA
-from ..system.garbage import keep_all
 from ..system.process_pool import processors
 from ..system.terminal import tell
 from ..translate.phrases import PhraseError
@@ -60,7 +59,6 @@ class Service:
             def done(_number: int, _outcome: Outcome, name: str = name) -> None:
                 left.discard(name)
                 if not left:
-                    keep_all()  # the models, and their compiled steps
                     self.ready = True
 
             text = "a" if model.reads_source else ""

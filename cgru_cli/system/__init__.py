@@ -5,6 +5,5 @@ their order, `line_writer` writes lines, and `plain_numbers` parses numbers. Fil
 writes complete files or nothing, `structured_files` reads JSON and YAML, and `typed_json` converts
 JSON to dataclasses. Messages: `terminal`, `standard_output` and `log_file`. Processes: `signals`
 stops a command cleanly, `process_pool` runs several processes, `tensorflow_start` loads TensorFlow,
-`garbage` controls when Python collects garbage, and `versions` describes the system and imports
-optional packages.
+and `versions` describes the system and imports optional packages.
 """

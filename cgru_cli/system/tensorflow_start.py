@@ -9,7 +9,6 @@ import threading
 from collections.abc import Iterator, Sequence
 
 from ..errors import CgruError, UsageError, reason
-from .garbage import collected_by_hand
 
 LEAST_ADDRESSES = 2400 << 20  # bytes of address space, most of which never become memory
 # Keras imports these if they are installed, for features that cgru does not use. Hiding them saves
@@ -85,13 +84,16 @@ def quick_import() -> Iterator[None]:
     """
     hidden = [name for name in UNUSED if name not in sys.modules]
     sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: cannot be imported
-    with collected_by_hand():
-        try:
-            yield
-        finally:
-            for name in hidden:
-                sys.modules.pop(name, None)
-            gc.freeze()
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        for name in hidden:
+            sys.modules.pop(name, None)
+        gc.freeze()
+        if collecting:
+            gc.enable()
 
 
 def _check_addresses() -> None:

@@ -1,8 +1,6 @@
 """The threads that compute: their outcomes, shared batches, and failures of single lines."""
 
-import gc
 import threading
-import weakref
 
 import pytest
 from commands import write_model
@@ -17,7 +15,6 @@ from cgru_cli.serve.problems import Refusal
 from cgru_cli.serve.served_model import SearchOptions
 from cgru_cli.serve.shared_search import SharedSearch
 from cgru_cli.serve.work import Kind, Line, Pair
-from cgru_cli.system.garbage import collected_by_hand
 
 pytestmark = pytest.mark.usefixtures("prepared_once")
 TEXTS = ["a b c", "", "f f a d", "b unseen", "c", "d c b a", "a a", "f"] * 3
@@ -212,29 +209,6 @@ def test_a_shortlist_does_not_depend_on_the_other_lines_of_a_batch(engine, model
     best = Translator(model_path, **options).translate(TEXTS)
     outcomes = computed(engine, searching(short), [Line(text) for text in TEXTS])
     assert [one.hypotheses[0].text for one in outcomes] == [one.text for one in best]
-
-
-class Garbage:
-    """An object that only refers to itself."""
-
-    def __init__(self):
-        self.me = self
-
-
-def test_garbage_is_collected_while_nothing_is_computed(monkeypatch):
-    monkeypatch.setattr("cgru_cli.serve.engine.IDLE", 0.01)
-    collected = threading.Event()
-    engine = Engine(Silent())
-    with collected_by_hand():
-        weakref.finalize(Garbage(), collected.set)
-        engine.start()
-        for _ in range(200):
-            made = [Garbage() for _ in range(gc.get_threshold()[0])]  # so that a collection is due
-            del made
-            if collected.wait(0.01):
-                break
-        engine.stop()
-        assert collected.is_set()
 
 
 def test_an_ensemble_translates_and_scores(engine, model_path, tmp_path):

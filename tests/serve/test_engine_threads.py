@@ -97,7 +97,6 @@ class Computation:
 def steps(monkeypatch):
     steps = Steps()
     monkeypatch.setattr(engine_module, "SharedSearch", steps)
-    monkeypatch.setattr(engine_module, "IDLE", 10 * PATIENCE)  # no thread wakes up by itself
     return steps
 
 
@@ -377,7 +376,6 @@ class Quick:
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_every_line_of_every_request_has_one_outcome(monkeypatch, threads):
     monkeypatch.setattr(engine_module, "SharedSearch", Quick)
-    monkeypatch.setattr(engine_module, "IDLE", 10 * PATIENCE)
     Quick.most = 0
     served = Started(threads, batch_wait=0.0005)
     draw, expected, cancelled = random.Random(1), Counter(), Counter()

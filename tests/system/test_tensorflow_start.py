@@ -1,5 +1,6 @@
 """Starting TensorFlow: quietly, on a device, with some threads."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -29,6 +30,14 @@ def test_invalid_devices_and_threads():
         tensorflow_start.start("gpu:99", None)
     with pytest.raises(UsageError, match="at least one"):
         tensorflow_start.start("cpu", 0)
+
+
+def test_garbage_is_collected_only_after_a_quick_import():
+    assert gc.isenabled()
+    with pytest.raises(ValueError), tensorflow_start.quick_import():
+        assert not gc.isenabled()
+        raise ValueError
+    assert gc.isenabled()
 
 
 def test_start_is_quiet():
