@@ -1,12 +1,7 @@
 """The decoder states of a search's partial translations, and the memory that the decoders read.
 
-<<<<<<< HEAD:cgru_cli/search/decoder_states.py
 They are independent of the computing library: a `Stepper` runs the models, such as `Ensemble` with
 ONNX Runtime.
-=======
-A lattice is independent of the computing library: a `Stepper` runs the models, such as
-`Ensemble` with ONNX Runtime.
->>>>>>> s1:cgru_cli/search/lattice.py
 """
 
 from __future__ import annotations
