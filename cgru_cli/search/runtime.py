@@ -60,20 +60,23 @@ class Settings:
         """device: cpu, gpu or gpu:N; by default a GPU if ONNX Runtime has one. threads: by default
         one for each processor.
         """
-        import onnxruntime
-
         self.threads = threads or len(os.sched_getaffinity(0))
         self.providers: list[Any] = ["CPUExecutionProvider"]
-        if device == "cpu":
-            return
-        if CUDA in onnxruntime.get_available_providers():
+        if uses_gpu(device):
             number = int((device or "").partition(":")[2] or 0)
             self.providers.insert(0, (CUDA, {"device_id": number}))
-        elif device:
+        elif device and device != "cpu":
             warn(
                 f"--device {device}: ONNX Runtime has no GPU here (is onnxruntime-gpu installed, "
                 "and not onnxruntime?); the processor computes"
             )
+
+
+def uses_gpu(device: str | None) -> bool:
+    """Whether sessions compute on a GPU; device: as for `Settings`."""
+    import onnxruntime
+
+    return device != "cpu" and CUDA in onnxruntime.get_available_providers()
 
 
 class Session:

@@ -9,7 +9,6 @@ from typing import Any
 from ..errors import CgruError
 from ..options.serve import ServeOptions
 from ..score.pairs.ensemble_scorer import ScoredPair
-from ..search.runtime import CUDA
 from ..system.process_pool import processors
 from ..system.terminal import tell
 from ..translate.phrases import PhraseError
@@ -24,10 +23,9 @@ from .work import Kind, Line, Outcome, Pair
 
 def computing_threads(options: ServeOptions) -> int:
     """The number of threads that compute: by default one for each processor, or one for a GPU."""
-    import onnxruntime
+    from ..search.runtime import uses_gpu
 
-    on_gpu = options.device != "cpu" and CUDA in onnxruntime.get_available_providers()
-    return options.cpu_threads or (1 if on_gpu else processors())
+    return options.cpu_threads or (1 if uses_gpu(options.device) else processors())
 
 
 class Service:
