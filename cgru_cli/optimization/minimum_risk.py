@@ -18,7 +18,15 @@ from ..network.keras_model import RecurrentModel
 from ..network.network import SearchState
 from ..parameters.structure import EOS_ID
 from ..search.beam import shrinking_beam
-from ..search.decoder_states import Encoded, Sources, Stepper, StepResult, StepRows, WordsToScore
+from ..search.decoder_states import (
+    Encoded,
+    Sources,
+    Stepper,
+    StepResult,
+    StepRows,
+    WordsToScore,
+    joined,
+)
 from ..search.hypotheses import SearchBatch
 from ..search.settings import Sampling, SearchSettings
 from ..text.vocabulary import Vocabulary
@@ -89,29 +97,21 @@ class Steps(Stepper):
         raise NotImplementedError("samples in training choose from all words")
 
     def keep(self, memories: list[Any], rows: np.ndarray, lengths: np.ndarray) -> list[Any]:
-        longest = int(lengths[0])
-
-        def kept(x: tf.Tensor, spec: tf.TensorSpec) -> tf.Tensor:
-            return tf.gather(x[:, :longest] if _has_source_axis(spec) else x, rows)
+        def kept(x: Any, spec: tf.TensorSpec) -> np.ndarray:
+            return np.asarray(x)[rows, : lengths[0]] if _has_source(spec) else np.asarray(x)[rows]
 
         _, specs = self._begin.structured_outputs
         return [tf.nest.map_structure(kept, memories[0], specs)]
 
     def append(self, first: Any, second: Any) -> Any:
-        def joined(x: tf.Tensor, y: tf.Tensor, spec: tf.TensorSpec) -> tf.Tensor:
-            if _has_source_axis(spec):
-                longest = max(x.shape[1], y.shape[1])
-                x, y = (
-                    tf.pad(z, [[0, 0], [0, longest - z.shape[1]], *[[0, 0]] * (len(z.shape) - 2)])
-                    for z in (x, y)
-                )
-            return tf.concat([x, y], axis=0)
+        def both(x: Any, y: Any, spec: tf.TensorSpec) -> np.ndarray:
+            return joined(np.asarray(x), np.asarray(y), _has_source(spec))
 
         kinds = zip(first, second, self._begin.structured_outputs, strict=True)
-        return tuple([tf.nest.map_structure(joined, x[0], y[0], spec)] for x, y, spec in kinds)
+        return tuple([tf.nest.map_structure(both, x[0], y[0], spec)] for x, y, spec in kinds)
 
 
-def _has_source_axis(spec: tf.TensorSpec) -> bool:
+def _has_source(spec: tf.TensorSpec) -> bool:
     """Whether an array of a memory has a source axis of any size, (B,S,..)."""
     return spec.shape.rank > 1 and spec.shape[1] is None
 

@@ -225,6 +225,16 @@ class Stepper(ABC):
         """Join the states and memories of two searches; the second's rows follow the first's."""
 
 
+def joined(x: np.ndarray, y: np.ndarray, has_source: bool) -> np.ndarray:
+    """The rows of two states or memories; has_source: whether they have a source axis, (B,S,..)."""
+    if has_source:
+        longest = max(x.shape[1], y.shape[1])
+        x, y = (
+            np.pad(z, [(0, 0), (0, longest - z.shape[1])] + [(0, 0)] * (z.ndim - 2)) for z in (x, y)
+        )
+    return np.concatenate([x, y])
+
+
 def first_part(lengths: np.ndarray) -> int:
     """The number of sentences to encode separately from the others, to reduce padding.
 

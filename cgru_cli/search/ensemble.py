@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..formats.onnx_file import NARROW_STEP, STEP
-from .decoder_states import Encoded, Sources, Stepper, StepResult, StepRows, WordsToScore
+from .decoder_states import Encoded, Sources, Stepper, StepResult, StepRows, WordsToScore, joined
 from .runtime import PreparedModel, Session
 
 Arrays = list[np.ndarray]
@@ -106,7 +106,7 @@ class Ensemble(Stepper):
         return tuple(
             [
                 [
-                    _joined(x, y, _has_source(session, name))
+                    joined(x, y, _has_source(session, name))
                     for x, y, name in zip(*both, names, strict=True)
                 ]
                 for session, *both, names in zip(self._begin, *kind, strict=True)
@@ -128,12 +128,3 @@ def _has_source(session: Session, name: str) -> bool:
 def _numbered(name: str, lists: Sequence[Arrays]) -> dict[str, np.ndarray]:
     arrays = (x for one in lists for x in one)
     return {f"{name}.{i}": x for i, x in enumerate(arrays)}
-
-
-def _joined(x: np.ndarray, y: np.ndarray, has_source: bool) -> np.ndarray:
-    if has_source:
-        longest = max(x.shape[1], y.shape[1])
-        x, y = (
-            np.pad(z, [(0, 0), (0, longest - z.shape[1])] + [(0, 0)] * (z.ndim - 2)) for z in (x, y)
-        )
-    return np.concatenate([x, y])
