@@ -61,11 +61,10 @@ def network_of(structure: Structure, arrays: Mapping[str, np.ndarray | Integers]
 
 
 def beginning(network: Network) -> tuple[Computation, Any]:
-    """The graph of task 0, and the nest [cells, memory] of the types of its results."""
+    """The graph of task 0, and its results as (cells, memory), for their types."""
     with ops.using(onnx), onnx.graph() as graph:
-        cells, memory = _begun(network, *_source(network.structure))
-        results = _numbered("new_cells", cells) | _numbered("new_memory", memory)
-        return _finished(graph, results), [cells, memory]
+        begun = _begun(network, *_source(network.structure))
+        return _finished(graph, _new_states(*begun)), begun
 
 
 def stepping(
@@ -74,11 +73,7 @@ def stepping(
     """The graph of a step of an ensemble. begun: the nests of `beginning`, one per network."""
     with ops.using(onnx), onnx.graph() as graph:
         inputs = _rows(networks[0].structure)
-        states = [nest.mapped(_any_rows, one) for one in begun]
-        for number, each in enumerate(zip(*states, strict=True)):
-            for name, x in _numbered(("cells", "memory")[number], list(each)).items():
-                x.name = name
-                graph.inputs.append(x)
+        states = _states(graph, begun)
         return _finished(graph, _stepped(networks, weights, states, inputs))
 
 
@@ -116,10 +111,8 @@ def ranking(networks: Sequence[Network], weights: Sequence[float]) -> Computatio
             _source(network.structure, f".{number}") for number, network in enumerate(networks)
         ]
         target = onnx.new_input("target", "int32", [None, None])
-        words, count = (
-            onnx.new_input("words", "int32", [None]),
-            onnx.new_input("count", "int32", []),
-        )
+        words = onnx.new_input("words", "int32", [None])
+        count = onnx.new_input("count", "int32", [])
         unrolled = [
             unroll(network, *source, target)
             for network, source in zip(networks, sources, strict=True)
@@ -165,32 +158,26 @@ def file_of(
         network = Network(structure, values, tiled=True)
         source = _source(structure)
         inputs = _rows(structure)
-        with onnx.graph(graph):
-            begun = list(_begun(network, *source))
-        states = nest.mapped(_any_rows, begun)
-        for name, one in zip(("cells", "memory"), states, strict=True):
-            for own, x in _numbered(name, one).items():
-                x.name = own
-                graph.inputs.append(x)
-        names: list[str] = []
+        with onnx.graph(graph):  # only for the types of its results
+            begun = _begun(network, *source)
+        states = _states(graph, [begun])
 
-        def begin() -> list[Tensor]:
-            cells, memory = _begun(network, *source)
-            own = _numbered("new_cells", cells) | _numbered("new_memory", memory)
-            return [own[name] if name in own else _none(kinds[name]) for name in names]
+        def begin() -> dict[str, Tensor]:
+            return _new_states(*_begun(network, *source))
 
-        def step() -> list[Tensor]:
-            own = _stepped([network], [1.0], [states], inputs)
-            return [own[name] if name in own else _none(kinds[name]) for name in names]
+        def step() -> dict[str, Tensor]:
+            return _stepped([network], [1.0], states, inputs)
 
-        with onnx.graph(graph):
-            kinds = _stepped([network], [1.0], [states], inputs)
-            kinds |= _numbered("new_cells", begun[0]) | _numbered("new_memory", begun[1])
-        names += kinds
-        found = ops.cond(inputs["task"] == BEGIN, begin, step)
+        with onnx.graph(graph):  # likewise
+            kinds = step() | _new_states(*begun)
+
+        def every(results: dict[str, Tensor]) -> list[Tensor]:
+            return [results[name] if name in results else _none(x) for name, x in kinds.items()]
+
+        found = ops.cond(inputs["task"] == BEGIN, lambda: every(begin()), lambda: every(step()))
         results = {
-            name: onnx.Tensor(x.dtype, kinds[name].shape, x.name)
-            for name, x in zip(names, found, strict=True)
+            name: onnx.Tensor(x.dtype, kind.shape, x.name)
+            for (name, kind), x in zip(kinds.items(), found, strict=True)
         }
         about = {**description, "version": VERSION, "precision": precision}
         about["vocabulary"] = structure.target_vocabulary
@@ -214,6 +201,21 @@ def _rows(structure: Structure) -> dict[str, Tensor]:
     return {name: onnx.new_input(name, *kinds[name]) for name in kinds if name not in SOURCE}
 
 
+def _states(graph: onnx.Graph, begun: Sequence[Any]) -> list[Any]:
+    """The inputs of states and memory, in the form of each network's results of `_begun`."""
+    states = [nest.mapped(_any_rows, one) for one in begun]
+    cells, memory = zip(*states, strict=True)
+    for name, x in (_numbered("cells", cells) | _numbered("memory", memory)).items():
+        x.name = name
+        graph.inputs.append(x)
+    return states
+
+
+def _new_states(cells: Any, memory: Any) -> dict[str, Tensor]:
+    """The outputs of states and memory."""
+    return _numbered("new_cells", cells) | _numbered("new_memory", memory)
+
+
 def _begun(network: Network, source: Tensor, mask: Tensor) -> tuple[Any, Any]:
     memory = network.encode(source, mask, search=True)
     return network.start(memory).cells, memory
@@ -235,11 +237,8 @@ def _stepped(
         after.append(state.cells)
         alignments += [alignment] if ops.is_tensor(alignment) else []
     total = every[0] if len(every) == 1 and weights[0] == 1 else _weighted(weights, every)
-    asked, banned, vocabulary = (
-        inputs["asked"],
-        inputs["banned"],
-        networks[0].structure.target_vocabulary,
-    )
+    asked, banned = inputs["asked"], inputs["banned"]
+    vocabulary = networks[0].structure.target_vocabulary
 
     def allowed() -> tuple[Tensor, Tensor]:
         never = ops.full([ops.shape(banned)[0]], -math.inf)
@@ -258,7 +257,7 @@ def _stepped(
         results["alignment" if not number else f"alignment.{number}"] = alignment
     if len(every) > 1 or weights[0] != 1:
         results |= {f"model_log_probs.{number}": one for number, one in enumerate(every)}
-    return results | _numbered("new_cells", after if len(after) > 1 else after[0])
+    return results | _numbered("new_cells", after)
 
 
 def _words_after(

@@ -7,7 +7,7 @@ its own file in `ladder/`: the decoders `lm`, `conditioned`, `encdec`, `seq2seq`
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol
 
 from ..parameters.cell_names import input_arrays
 from ..parameters.cells import base_cells
@@ -111,10 +111,6 @@ class Network:
         first = base_cells(structure)[0]
         self.embedding_product = layers.product(input_arrays(first), ("decoder/readout/prev/W",))
         self.first_sums = layers.unit(first).sums
-
-    def network(self) -> Self:
-        """This network; a `RecurrentModel` in training has the same method."""
-        return self
 
     def encode(
         self,

@@ -211,11 +211,6 @@ def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return _engine().where(condition, x, y)
 
 
-def equal(x: Tensor, y: Tensor) -> Tensor:
-    """Whether two numbers are equal."""
-    return _engine().equal(x, y)
-
-
 def add_n(xs: Sequence[Tensor]) -> Tensor:
     """The sum of arrays of one shape."""
     return _engine().add_n(xs)

@@ -169,10 +169,6 @@ def minimum(x: Tensor, y: Tensor) -> Tensor:
     return binary("Min", x, y)
 
 
-def equal(x: Tensor, y: Tensor) -> Tensor:
-    return binary("Equal", x, y)
-
-
 def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
     x, y = alike(x, y)
     if all(one.array is not None for one in (condition, x, y)):

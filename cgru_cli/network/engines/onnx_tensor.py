@@ -217,7 +217,6 @@ _NUMPY: dict[str, Callable[..., Any]] = {
     "Log": np.log,
     "Sqrt": np.sqrt,
     "Abs": np.abs,
-    "Round": np.rint,
 }
 
 

@@ -11,7 +11,7 @@ from .scan import scan as scan
 
 tanh, sigmoid, relu = tf.tanh, tf.sigmoid, tf.nn.relu
 exp, log, sqrt, rsqrt, abs = tf.exp, tf.math.log, tf.sqrt, tf.math.rsqrt, tf.abs
-maximum, minimum, equal = tf.maximum, tf.minimum, tf.equal
+maximum, minimum = tf.maximum, tf.minimum
 where, add_n, bias_add = tf.where, tf.add_n, tf.nn.bias_add
 sum, mean, max = tf.reduce_sum, tf.reduce_mean, tf.reduce_max
 logsumexp, log_softmax = tf.reduce_logsumexp, tf.nn.log_softmax
