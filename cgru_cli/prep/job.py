@@ -22,7 +22,8 @@ from ..options.prep import PrepOptions
 from ..system.atomic_files import atomic_write
 from ..system.line_writer import LineWriter
 from ..system.lines import LineReader, byte_lines
-from ..system.process_pool import ProcessPool, processors
+from ..system.process_pool import ProcessPool
+from ..system.side_by_side import processors
 from ..system.structured_files import write_json
 from ..system.terminal import tell
 from ..text import pipeline

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,7 @@ import numpy as np
 from ..errors import CgruError, reason, warn
 from ..formats.model import Model
 from ..parameters.structure import Structure
+from ..system.side_by_side import processors
 
 if TYPE_CHECKING:
     from ..network.graphs import Computation
@@ -60,16 +62,21 @@ class Settings:
         """device: cpu, gpu or gpu:N; by default a GPU if ONNX Runtime has one. threads: by default
         one for each processor.
         """
-        self.threads = threads or len(os.sched_getaffinity(0))
+        self.threads = threads or processors()
         self.providers: list[Any] = ["CPUExecutionProvider"]
         if uses_gpu(device):
             number = int((device or "").partition(":")[2] or 0)
             self.providers.insert(0, (CUDA, {"device_id": number}))
         elif device and device != "cpu":
-            warn(
-                f"--device {device}: ONNX Runtime has no GPU here (is onnxruntime-gpu installed, "
-                "and not onnxruntime?); the processor computes"
-            )
+            _warn_without_gpu(device)
+
+
+@functools.cache  # once for all models of a process
+def _warn_without_gpu(device: str) -> None:
+    warn(
+        f"--device {device}: ONNX Runtime has no GPU here (is onnxruntime-gpu installed, and not "
+        "onnxruntime?); the processor computes"
+    )
 
 
 def uses_gpu(device: str | None) -> bool:
@@ -99,8 +106,9 @@ class Session:
         Raises CgruError in a fork, like `run`.
         """
         self._check_process()
-        if self._computation is not None:
-            self._session = _session(self._computation, 1, self._providers)
+        computation = self._computation  # another thread may remove it
+        if computation is not None:
+            self._session = _session(computation, 1, self._providers)
             self._computation = None
             self._process = self._process if len(self._providers) > 1 else None
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import CgruError
 from ..options.serve import ServeOptions
 from ..score.pairs.ensemble_scorer import ScoredPair
-from ..system.process_pool import processors
+from ..system.side_by_side import processors
 from ..system.terminal import tell
 from ..translate.phrases import PhraseError
 from ..translate.results import Translation

@@ -19,14 +19,6 @@ Chunk = TypeVar("Chunk")
 Result = TypeVar("Result")
 
 
-def processors() -> int:
-    """The number of processors that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not available on every system
-        return os.cpu_count() or 1
-
-
 class ProcessPool(ProcessPoolExecutor):
     """Processes that start when there is work for more than one process, and end with the block."""
 

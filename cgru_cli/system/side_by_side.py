@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from queue import SimpleQueue
 from typing import TypeVar
 
 Item = TypeVar("Item")
+
+
+def processors() -> int:
+    """The number of processors that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not available on every system
+        return os.cpu_count() or 1
 
 
 def side_by_side(iterators: Iterable[Iterator[Item]], threads: int) -> Iterator[Item]:

@@ -16,6 +16,7 @@ from cgru_cli.formats.model import Model
 from cgru_cli.network import graphs
 from cgru_cli.network.engines.onnx_graph import Graph
 from cgru_cli.network.integer_products import IntegerProduct
+from cgru_cli.search import runtime
 from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.runtime import CUDA, PreparedModel, Session, Settings, prepared
 
@@ -48,6 +49,7 @@ def test_a_session_of_several_threads_belongs_to_its_process(monkeypatch):
 
 def test_the_device_is_a_gpu_if_onnx_runtime_has_one(monkeypatch, capsys):
     cpu = "CPUExecutionProvider"
+    runtime._warn_without_gpu.cache_clear()
     for available, device, expected, warned in (
         ([cpu], None, [cpu], False),
         ([cpu], "gpu", [cpu], True),
@@ -59,6 +61,14 @@ def test_the_device_is_a_gpu_if_onnx_runtime_has_one(monkeypatch, capsys):
         monkeypatch.setattr(onnxruntime, "get_available_providers", lambda some=available: some)
         assert Settings(device).providers == expected
         assert ("ONNX Runtime has no GPU here" in capsys.readouterr().err) == warned
+
+
+def test_a_lack_of_a_gpu_is_told_once_for_all_models(monkeypatch, capsys):
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: ["CPUExecutionProvider"])
+    runtime._warn_without_gpu.cache_clear()
+    for _ in range(2):
+        Settings("gpu")
+    assert capsys.readouterr().err.count("ONNX Runtime has no GPU here") == 1
 
 
 def test_arrays_move_from_a_model_into_its_preparation(tmp_path):
