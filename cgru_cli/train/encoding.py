@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
+from ..corpus import teacher_words
 from ..corpus.corpus import Corpus, encode_corpus
-from ..corpus.teacher_words import TeacherWords
+from ..corpus.encoding import Rules
 from ..errors import CgruError, UsageError
 from ..formats.model import Model
 from ..options.train import TrainOptions
@@ -65,6 +68,30 @@ class TextEncoding:
     def target(self) -> Vocabulary:
         return self.vocabularies[-1]
 
+    @property
+    def factors(self) -> int:
+        """The number of ids of a source word; 0 without a source side."""
+        return (len(self.vocabularies) - 1 or self.condition) + (self.kind is Type.TAGGER)
+
+    @property
+    def types(self) -> tuple[type[np.integer], type[np.integer]]:
+        """Unsigned types that hold all ids of source and target."""
+        *sources, target = (
+            np.uint16 if vocabulary.size <= 1 << 16 else np.uint32
+            for vocabulary in self.vocabularies
+        )
+        # a condition without labels is a vector of float32
+        source = np.uint32 if np.uint32 in sources or not sources else np.uint16
+        return source, target
+
+    @property
+    def fingerprint(self) -> str:
+        """Stands for everything that determines ids."""
+        kind = "" if self.kind.writes_text else self.kind
+        pieces = any(not vocabulary.splits for vocabulary in self.vocabularies)
+        prints = [vocabulary.fingerprint for vocabulary in self.vocabularies]
+        return f"{prints} {kind} {self.condition} {self.compat} {pieces}"
+
     def source_ids(self, line: str) -> list[Any]:
         """The ids of a source line from its beginning, a tuple for each word."""
         sources, line = self.vocabularies[:-1], self._read(line)
@@ -81,6 +108,11 @@ class TextEncoding:
         if not self.kind.writes_text:
             return label_ids(tokens(line), self.target, one=self.kind is Type.CLASSIFIER)
         return self.target.encode(self._turned(self.target.tokenize(line)))
+
+    def check_pair(self, source: list[tuple[int, ...]], target: list[int]) -> None:
+        """Raises CgruError for other than one tag for each word."""
+        if self.kind is Type.TAGGER:
+            check_tags(source, target)
 
     def text(self, ids: Iterable[int]) -> str:
         """The plain text of a model's output."""
@@ -116,7 +148,6 @@ def encode(
 
     Raises UsageError for variants of labels, conditions and factors.
     """
-    beside, kind = texts.beside, encoding.kind
     every = (
         options.all_caps_every,
         options.english_title_case_every,
@@ -124,43 +155,30 @@ def encode(
         options.no_full_stop_every,
         options.join_every,
     )
-    variants = Variants(every, options.copy, fixed=options.compat == "marian")
-    if encoding.source_reversed:
-        beside = dataclasses.replace(beside, from_end=False, both_from_end=True)
-    encoding = dataclasses.replace(encoding, right_left=beside.from_end)
-    key = " ".join(vocabulary.fingerprint for vocabulary in encoding.vocabularies)
-    key += " right-left" * beside.from_end + f" {kind}" * (not kind.writes_text)
-    key += f" condition {encoding.condition}" * bool(encoding.condition)
-    if reads_as(encoding.compat) is not str:
-        key += f" read as {encoding.compat}"
-    key += " pieces" * any(not vocabulary.splits for vocabulary in encoding.vocabularies)
-    if any(every) or options.copy:
-        key += f" {variants}"
-        if not kind.writes_text or encoding.condition or len(encoding.vocabularies) > 2:
-            raise UsageError(
-                "--all-caps-every, --english-title-case-every, --typos-every, "
-                "--no-full-stop-every, --join-every and --copy are for text without labels, "
-                "conditions and factors"
-            )
-    try:
-        corpus = encode_corpus(
-            texts.sources,
-            texts.targets,
-            encoding.source_ids,
-            encoding.target_ids,
-            cache,
-            max_length=options.max_length,
-            crop=options.max_length_crop,
-            key=key,
-            beside=beside,
-            spare=spare,
-            variants=variants,
-            check_pair=check_tags if kind is Type.TAGGER else None,
+    labels = not encoding.kind.writes_text
+    if (any(every) or options.copy) and (labels or encoding.factors > 1 or encoding.condition):
+        raise UsageError(
+            "--all-caps-every, --english-title-case-every, --typos-every, --no-full-stop-every, "
+            "--join-every and --copy are for text without labels, conditions and factors"
         )
-        if options.teacher and corpus.places is not None:
-            size = encoding.target.size
-            read = TeacherWords.read(options.teacher, corpus.places, corpus.read, size)
-            corpus = dataclasses.replace(corpus, teacher=read)
+    rules = Rules(
+        key=encoding.fingerprint,
+        max_length=options.max_length,
+        crop=options.max_length_crop,
+        by_word=options.data_weighting_type == "word",
+        reverses=(
+            "both" if encoding.source_reversed else "target" if options.right_left else "none"
+        ),
+        variants=Variants(every, options.copy, fixed=options.compat == "marian"),
+        places=options.teacher is not None,
+    )
+    try:
+        # the corpus reverses sentences itself
+        encoder = dataclasses.replace(encoding, right_left=False)
+        corpus = encode_corpus(texts.files, encoder, rules, cache, spare)
+        if options.teacher:
+            words = teacher_words.read(options.teacher, corpus.read, encoding.target.size)
+            corpus = corpus.with_teacher(*words)
         return corpus
     except CgruError:
         with contextlib.suppress(OSError):  # the folder may hold another text

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ..corpus.parallel_files import TsvColumn, text_lines
+from ..corpus.parallel_files import TsvField, text_lines
 from ..errors import CgruError, note, writing
 from ..formats.vocabulary_files import write_vocabulary
 from ..options.model import LABELLING
@@ -92,7 +92,7 @@ def _make_labels(path: Path, texts: Sequence[Text], options: TrainOptions, *, on
 
 
 def _lines(path: Text) -> Iterator[bytes]:
-    if isinstance(path, TsvColumn):
+    if isinstance(path, TsvField):
         for line in text_lines(path):
             yield line.encode("utf-8", errors="replace")
     else:

@@ -7,11 +7,11 @@ import itertools
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..corpus.parallel_files import Beside, TsvColumn
+from ..corpus.parallel_files import Files, TsvField
 from ..errors import CgruError, UsageError, reading
 from ..formats.model import PREPROCESSING
 from ..formats.vocabulary_files import read_vocabulary
@@ -23,10 +23,10 @@ from ..system.atomic_files import check_whole
 from ..system.structured_files import StoredFile
 from ..text import pipeline
 from ..text.vocabulary import Vocabulary
-from .tab_separated import columns, fields_of, fields_of_dev_set, is_copy
+from .tab_separated import fields_in, fields_of, fields_of_dev_set, is_copy
 
 _ONE_TEXT = "a language model has one vocabulary, and one text to validate on"
-Text = Path | TsvColumn  # the lines of one side: a file, or one field of each of its lines
+Text = Path | TsvField  # the lines of one side: a file, or one field of each of its lines
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,18 @@ class Texts:
     dev: tuple[Text | None, Text] | None = None
     reference: Path | None = None
     preprocessing: Path | StoredFile | None = None
-    beside: Beside = field(default_factory=Beside)
+    # of the pairs of files, or ()
+    alignments: tuple[Text, ...] = ()
+    weights: tuple[Text, ...] = ()
+    domains: tuple[float, ...] = ()  # factors of the weights
+
+    @property
+    def files(self) -> list[Files]:
+        """Each pair of files, with its alignments and weights."""
+        parts = self.sources, self.targets, self.alignments, self.weights, self.domains
+        return list(
+            map(Files._make, zip(*(p or [None] * len(self.targets) for p in parts), strict=True))
+        )
 
     @classmethod
     def of(cls, options: TrainOptions, folder: str | None) -> Texts:
@@ -79,8 +90,8 @@ class Texts:
             preprocessing = beside if beside.is_file() else None
         vocabularies = _vocabularies(options, prepared, sources, targets)
         texts = cls(sources, targets, vocabularies, dev, reference, preprocessing)
-        texts = _with_beside(texts, options)
-        train = (*texts.sources, *texts.targets, *texts.beside.alignments, *texts.beside.weights)
+        texts = _with_weights(texts, options)
+        train = (*texts.sources, *texts.targets, *texts.alignments, *texts.weights)
         for path in filter(None, (*train, *(dev or ()), reference)):
             with reading(path), open(path, "rb") as file:
                 if stat.S_ISCHR(os.fstat(file.fileno()).st_mode):
@@ -137,7 +148,7 @@ def _training_text(options: TrainOptions) -> tuple[tuple[Text, ...], tuple[Text,
     train = tuple(map(Path, options.train_sets))
     if options.tsv:
         fields = fields_of(options)
-        return columns(train, fields, "source"), columns(train, fields, "target")
+        return fields_in(train, fields, "source"), fields_in(train, fields, "target")
     if not options.has_source:
         return (), train
     if len(train) % 2:
@@ -157,7 +168,7 @@ def _text_to_validate_on(options: TrainOptions) -> tuple[Text | None, Text] | No
         if len(valid) > 1:
             raise UsageError(f"--valid-sets: {len(valid)} files; with --tsv one holds both sides")
         fields = fields_of_dev_set(valid[0], fields_of(options))
-        source, target = columns(valid, fields, "source"), columns(valid, fields, "target")
+        source, target = fields_in(valid, fields, "source"), fields_in(valid, fields, "target")
         return source[0] if source else None, target[0]
     if not options.has_source:
         return None, valid[0]
@@ -166,14 +177,17 @@ def _text_to_validate_on(options: TrainOptions) -> tuple[Text | None, Text] | No
     return valid[0], valid[1]
 
 
-def _with_beside(texts: Texts, options: TrainOptions) -> Texts:
+def _with_weights(texts: Texts, options: TrainOptions) -> Texts:
     """Add alignments and weights to the files, and drop files with domain weight 0."""
     count, domains = len(texts.targets), options.domain_weights
     alignments: tuple[Text, ...] = tuple(map(Path, options.alignments))
     weights: tuple[Text, ...] = tuple(map(Path, options.data_weighting))
     if options.tsv:
         fields, paths = fields_of(options), options.train_sets
-        alignments, weights = columns(paths, fields, "alignment"), columns(paths, fields, "weight")
+        alignments, weights = (
+            fields_in(paths, fields, "alignment"),
+            fields_in(paths, fields, "weight"),
+        )
     for name, values in (
         ("--guided-alignment", alignments),
         ("--data-weighting", weights),
@@ -196,14 +210,9 @@ def _with_beside(texts: Texts, options: TrainOptions) -> Texts:
         texts,
         sources=kept(texts.sources),
         targets=kept(texts.targets),
-        beside=Beside(
-            kept(alignments),
-            kept(weights),
-            options.data_weighting_type == "word",
-            kept(domains),
-            options.right_left,
-            places=options.teacher is not None,
-        ),
+        alignments=kept(alignments),
+        weights=kept(weights),
+        domains=kept(domains),
     )
 
 
@@ -258,12 +267,12 @@ def read_vocabularies(texts: Texts, limits: Sequence[int]) -> list[Vocabulary]:
     return vocabularies
 
 
-def limits_of(texts: Texts, given: Sequence[int]) -> Sequence[int]:
+def limits_of(texts: Texts, limits: Sequence[int]) -> Sequence[int]:
     """Words to read from each vocabulary, 0 for all. Raises UsageError for a wrong count."""
     count = len(texts.vocabularies)
-    if given and len(given) != count:
-        raise UsageError(f"--dim-vocabs: {len(given)} numbers for {count} vocabularies")
-    return given or [0] * count
+    if limits and len(limits) != count:
+        raise UsageError(f"--dim-vocabs: {len(limits)} numbers for {count} vocabularies")
+    return limits or [0] * count
 
 
 def check_eos(vocabulary: Vocabulary) -> None:

@@ -93,7 +93,7 @@ def test_a_vector_in_text_is_trained_on_as_in_an_array(data, tmp_path):
         encode(Texts((data / name,), (data / "text",), ()), encoding, options, tmp_path / name)
         for name in ("numbers", "numbers.npy")
     ]
-    assert corpora[0].fingerprint == corpora[1].fingerprint
+    assert corpora[0].fingerprints == corpora[1].fingerprints
     assert corpora[0].source(2).view(np.float32).tolist() == [[np.float32(0.1), -2.0]]
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 import runs
 
-from cgru_cli.corpus.parallel_files import Beside
+from cgru_cli.corpus.parallel_files import Files
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.train.texts import Texts, check_eos, read_vocabularies
@@ -170,14 +170,15 @@ def three(data):
 
 
 def test_alignments_and_weights(data, three):
-    assert texts(data).beside == Beside()
+    assert texts(data).files == [Files(data / "train.src", data / "train.trg")]
     found = texts(data, **three, data_weighting_type="word", domain_weights=(1.0, 0.0, 2.5))
     assert [path.name for path in (*found.sources, *found.targets)] == ["s0", "s2", "t0", "t2"]
-    assert found.beside == Beside(
-        (data / "a0", data / "a2"), (data / "w0", data / "w2"), True, (1.0, 2.5)
-    )
-    assert texts(data, guided_alignment=("none",)).beside == Beside()  # as in Marian
-    assert texts(data, domain_weights=(0.5,)).beside.domains == (0.5,)
+    assert found.files == [
+        Files(*(data / f"{side}{i}" for side in "staw"), factor)
+        for i, factor in ((0, 1.0), (2, 2.5))
+    ]
+    assert texts(data, guided_alignment=("none",)).alignments == ()  # as in Marian
+    assert texts(data, domain_weights=(0.5,)).files[0].factor == 0.5
 
 
 @pytest.mark.parametrize("name", ["guided_alignment", "data_weighting", "domain_weights"])
@@ -213,7 +214,7 @@ def test_the_text_of_a_language_model_is_weighted_too(data, three):
         vocabularies=(str(data / "vocab.trg.json"),),
     )
     assert [path.name for path in found.targets] == ["t1", "t2"]
-    assert [path.name for path in found.beside.weights] == ["w1", "w2"]
+    assert [path.name for path in found.weights] == ["w1", "w2"]
 
 
 # -- vocabularies ----------------------------------------------------------------------------------
