@@ -8,7 +8,7 @@ import numpy as np
 
 from ..corpus import teacher_words
 from ..corpus.columns import GrowingArray
-from ..errors import CgruError, UsageError
+from ..errors import UsageError
 from ..formats.loaded_model import LoadedModel, check_ensemble
 from ..system.atomic_files import atomic_write
 from ..system.side_by_side import side_by_side, together_in
@@ -22,19 +22,13 @@ from .plan import ScorePlan
 def write(plan: ScorePlan, models: Sequence[LoadedModel], pairs: Pairs) -> None:
     """Write the most probable words to --output.
 
-    Raises UsageError for several models without --ensemble; CgruError for models that write from
-    right to left or write labels, and for unreadable input.
+    Rows are in the order of the text, also for a model that writes from right to left. Raises
+    UsageError for several models without --ensemble, CgruError for unreadable input.
     """
     options = plan.options
     if len(models) > 1 and not plan.weights:
         raise UsageError("--word-top-k: several models need --ensemble")
     check_ensemble(models)
-    for loaded in models:
-        if loaded.right_left or not loaded.writes_text:
-            raise CgruError(
-                f"{loaded.model.path}: --word-top-k needs a model that writes text from left to "
-                "right"
-            )
     from ..search.runtime import Settings, prepared
     from ..search.scoring import TopWords
 
@@ -61,8 +55,10 @@ def write(plan: ScorePlan, models: Sequence[LoadedModel], pairs: Pairs) -> None:
         target, mask = models[0].target_batch([line[0].target for line in lines])
         ids, log_probs = top_words(sources, target, mask)
         ends = np.cumsum(mask.sum(axis=1, dtype=np.int64))[:-1]
-        rows = zip(np.split(ids, ends), np.split(log_probs, ends), strict=True)
-        yield from zip(numbers, rows, strict=True)
+        columns = [np.split(ids, ends), np.split(log_probs, ends)]
+        if models[0].right_left:
+            columns = [list(map(in_text_order, column)) for column in columns]
+        yield from zip(numbers, zip(*columns, strict=True), strict=True)
 
     in_order, first = InOrder[tuple[np.ndarray, np.ndarray]](), 0
     progress = ProgressCounter("pairs", options.quiet)
@@ -88,3 +84,8 @@ def write(plan: ScorePlan, models: Sequence[LoadedModel], pairs: Pairs) -> None:
             first += len(window)
         writer.close()
     progress.close()
+
+
+def in_text_order(rows: np.ndarray) -> np.ndarray:
+    """The rows (T,..) of words that were written from right to left, and of the end of sentence."""
+    return np.concatenate([rows[-2::-1], rows[-1:]])

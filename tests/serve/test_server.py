@@ -87,6 +87,7 @@ def test_slow_headers_of_a_second_request_close_the_connection():
     assert answered.count(b"HTTP") == 1
 
 
+@pytest.mark.long
 def test_bytes_that_begin_no_request_do_not_keep_a_connection_open():
     answered = exchanged(HEADERS + b"\r\n", b"\r\n", pause=LIMIT)
     assert answered.endswith(b"ok")

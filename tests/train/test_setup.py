@@ -31,6 +31,7 @@ def patterns(tmp_path):
     return Preprocessing.read(tmp_path / "run/m.npz.preprocess.json").settings.copy
 
 
+@pytest.mark.long
 def test_the_patterns_are_recorded_with_the_model(copies, tmp_path):
     trained(*copies, "--copy", NUMBERS, "--after", "1u")
     assert patterns(tmp_path) == (NUMBERS,)
