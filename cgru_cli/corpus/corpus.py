@@ -21,7 +21,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,13 +32,14 @@ from ..errors import CgruError, reading, warn, writing
 from ..system.atomic_files import atomic_write
 from ..text.line_variants import Variants
 from .columns import Column, ColumnWriter
-from .encoding import Encoder, Encoding, Rules
+from .encoding import Encoding, Rules
 from .parallel_files import Files, PathLike, TsvField
+from .text_encoding import TextEncoding
 
 MANIFEST = "corpus.json"
 FORMAT = 3
 OF_COLUMNS = ".columns"  # suffix of the folder of columns
-_COUNTED = 1 << 16  # pairs that are processed together
+_TOGETHER = 1 << 16  # rows that are processed together
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
@@ -90,15 +91,16 @@ class Corpus:
     def target_counts(self, words: int) -> np.ndarray:
         """The counts of the ids below `words` in the targets, with EOS as id 0: (words,)."""
         counts = np.zeros(words, np.int64)
-        for rows in _parts(len(self)):
-            counts += np.bincount(self.columns["target"].joined(rows), minlength=words)
+        for first in range(0, len(self), _TOGETHER):
+            ids = self.columns["target"].joined(slice(first, first + _TOGETHER))
+            counts += np.bincount(ids, minlength=words)
         counts[0] += len(self)
         return counts
 
 
 def encode_corpus(
     texts: Sequence[Files],
-    encoder: Encoder,
+    encoder: TextEncoding,
     rules: Rules,
     cache: Path,
     spare: Path | None = None,
@@ -118,6 +120,7 @@ def encode_corpus(
         "format": FORMAT,
         "files": [[path and _state_of(path) for path in files[:4]] for files in texts],
         "factors": [files.factor for files in texts],
+        "ids": encoder.fingerprint,
         "rules": dataclasses.asdict(rules),
     }
     identity = json.loads(json.dumps(identity))  # as it comes back from a manifest
@@ -140,13 +143,12 @@ def encode_corpus(
         with atomic_write(cache / MANIFEST) as file:
             file.write(json.dumps(manifest, indent=1).encode())
     _remove_others(cache, folder)
-    if "alignment" in columns:
-        points = columns["alignment"].values
-        if len(points) and points.min() > 0:
-            warn(
-                f"{texts[0].alignment}: no first word is aligned to anything; alignments count "
-                "words from 0"
-            )
+    points = columns["alignment"].values if "alignment" in columns else np.zeros(0)
+    if len(points) and points.min() > 0:
+        warn(
+            f"{texts[0].alignment}: no first word is aligned to anything; alignments count words "
+            "from 0"
+        )
     try:
         return _read(cache, identity)
     except _UNREADABLE as error:
@@ -174,7 +176,7 @@ def _complete(folder: Path) -> Iterator[None]:
         raise
 
 
-def _encode(texts: Sequence[Files], encoder: Encoder, rules: Rules, folder: Path) -> Encoding:
+def _encode(texts: Sequence[Files], encoder: TextEncoding, rules: Rules, folder: Path) -> Encoding:
     """Write the columns of a text into a folder."""
     (source, target), position = encoder.types, "<u2" if rules.max_length < 1 << 16 else "<u4"
     types: dict[str, tuple[Any, tuple[int, ...]]]
@@ -195,8 +197,8 @@ def _encode(texts: Sequence[Files], encoder: Encoder, rules: Rules, folder: Path
         encoding = Encoding(encoder, rules, columns)
         for files in texts:
             encoding.add(files)
-        paths = [[getattr(files, side) for files in texts] for side in ("source", "target")]
-        encoding.check([path for side in paths for path in side if path is not None])
+        paths = [files.source for files in texts] + [files.target for files in texts]
+        encoding.check([path for path in paths if path is not None])
     return encoding
 
 
@@ -266,22 +268,22 @@ def _fingerprints(columns: Mapping[str, Column], variants: Variants) -> dict[str
 
     Runs store them, so they must not change from version to version.
     """
-    source, target = columns["source"], columns["target"]
+    pairs, factors = len(columns["target"]), columns["source"].values.shape[1]
+    drawn = [str(variants)] if variants.drawn else []
+    values = {name: _sha256(len(c.values), c.values.__getitem__) for name, c in columns.items()}
 
-    def of(*arrays: Iterable[np.ndarray]) -> str:
-        digests = [_sha256(array) for array in arrays]
-        drawn = [str(variants)] if variants.drawn else []
-        content = json.dumps([2, len(target), source.values.shape[1], *digests, *drawn])
+    def of(*digests: str) -> str:
+        content = json.dumps([2, pairs, factors, *digests, *drawn])
         return hashlib.sha256(content.encode()).hexdigest()
 
-    lengths = (_lengths(columns, rows) for rows in _parts(len(target)))
-    prints = {"training text": of(_values(source), _values(target), lengths)}
+    lengths = _sha256(pairs, lambda rows: _lengths(columns, rows))
+    prints = {"training text": of(values["source"], values["target"], lengths)}
     prints |= dict.fromkeys(("alignments", "weights", "teacher"), "none")
-    if (points := columns.get("alignment")) is not None:
-        spans = (np.stack([points.begins[r], points.ends[r]], 1) for r in _parts(len(points)))
-        prints["alignments"] = of(_values(points), spans)
-    if (weights := columns.get("weights")) is not None:
-        prints["weights"] = of(_values(weights))
+    if points := columns.get("alignment"):
+        spans = _sha256(pairs, lambda rows: np.stack([points.begins[rows], points.ends[rows]], 1))
+        prints["alignments"] = of(values["alignment"], spans)
+    if "weights" in columns:
+        prints["weights"] = of(values["weights"])
     return prints
 
 
@@ -289,18 +291,10 @@ def _lengths(columns: Mapping[str, Column], rows: slice) -> np.ndarray:
     return 1 + np.stack([columns[side].lengths(rows) for side in ("source", "target")], axis=1)
 
 
-def _values(column: Column) -> Iterator[np.ndarray]:
-    return (column.values[part] for part in _parts(len(column.values)))
-
-
-def _parts(count: int) -> Iterator[slice]:
-    return (slice(first, first + _COUNTED) for first in range(0, count, _COUNTED))
-
-
-def _sha256(arrays: Iterable[np.ndarray]) -> str:
-    """SHA-256 of numbers in 32 bits."""
+def _sha256(count: int, part: Callable[[slice], np.ndarray]) -> str:
+    """SHA-256 of `count` rows in numbers of 32 bits; part: returns some of the rows."""
     digest = hashlib.sha256()
-    for array in arrays:
-        as_stored = array.astype("<f4" if array.dtype.kind == "f" else "<u4")
-        digest.update(np.ascontiguousarray(as_stored).data)
+    for first in range(0, count, _TOGETHER):
+        rows = part(slice(first, first + _TOGETHER))
+        digest.update(np.ascontiguousarray(rows, "<f4" if rows.dtype.kind == "f" else "<u4").data)
     return digest.hexdigest()

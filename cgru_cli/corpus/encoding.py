@@ -3,7 +3,7 @@
 import collections
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -12,42 +12,20 @@ from ..text.line_variants import JOINED, MOST_JOINED, PLAIN, Variants
 from . import data_weights, word_alignments
 from .columns import ColumnWriter
 from .parallel_files import Files, Line, PathLike, parallel
-
-
-class Encoder(Protocol):
-    """Converts lines to ids, without EOS. Its methods raise CgruError."""
-
-    @property
-    def factors(self) -> int:
-        """The number of ids of a source word; 0 without a source side."""
-
-    @property
-    def types(self) -> tuple[type[np.integer], type[np.integer]]:
-        """Unsigned types that hold all ids of source and target."""
-
-    def source_ids(self, line: str) -> list[tuple[int, ...]]:
-        """The ids of a source line, a tuple for each word."""
-
-    def target_ids(self, line: str) -> list[int]:
-        """The ids of a target line."""
-
-    def check_pair(self, source: list[tuple[int, ...]], target: list[int]) -> None:
-        """Refuse sides that do not match."""
+from .text_encoding import TextEncoding
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What determines the encoded text besides files and variants of words.
+    """What determines the encoded text, besides the files and the ids of words.
 
-    key: stands for the encoder; max_length: the maximum number of words of a side, without EOS;
-    crop: whether to cut longer sides, with their alignments and weights, instead of skipping the
-    pair; by_word: whether weights are those of target words and EOS, not of sentences; reverses:
-    the sides to encode from their end, the target before the cut, both sides after it, as in
-    Marian; variants: change lines before they are encoded; places: whether to record the place of
-    each target among all words read.
+    max_length: the maximum number of words of a side, without EOS; crop: whether to cut longer
+    sides, with their alignments and weights, instead of skipping the pair; by_word: whether weights
+    are those of target words and EOS, not of sentences; reverses: the sides to encode from their
+    end, the target before the cut, both sides after it, as in Marian; variants: change lines before
+    they are encoded; places: whether to record the place of each target among all words read.
     """
 
-    key: str
     max_length: int
     crop: bool = False
     by_word: bool = False
@@ -110,7 +88,7 @@ class Encoding:
     It also writes a column `kinds`, which has a row for each line: the kinds of its pairs.
     """
 
-    def __init__(self, encoder: Encoder, rules: Rules, columns: Mapping[str, ColumnWriter]):
+    def __init__(self, encoder: TextEncoding, rules: Rules, columns: Mapping[str, ColumnWriter]):
         self._encoder, self._rules, self._variants = encoder, rules, rules.variants
         self._columns = columns
         self._pairs = 0  # in the first epoch

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from .. import errors
 from ..corpus.parallel_files import PathLike, check_line_counts, text_lines
+from ..corpus.text_encoding import TextEncoding, Word
 from ..errors import CgruError, warn
 from ..parameters.structure import Type
 from ..system.lines import tokens
-from .encoding import TextEncoding, Word
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..corpus.corpus import Corpus, is_outdated
+from ..corpus.text_encoding import TextEncoding
 from ..errors import CgruError, UsageError, reading
 from ..formats import write_model
 from ..formats.capabilities import cannot_hold
@@ -27,7 +28,7 @@ from ..text.copying import known_placeholders
 from ..text.pipeline import PipelineSettings, Preprocessing
 from ..text.vocabulary import Vocabulary
 from .data_defaults import completed, described, held
-from .encoding import TextEncoding, encode
+from .encoding import encode
 from .memory import check_batch, check_model
 from .missing_vocabularies import make_missing
 from .plan import TrainingPlan

@@ -26,10 +26,10 @@ def write(path, lines):
     return path
 
 
-def encode(folder, source_lines, target_lines, source=single, factors=1, **options):
+def encode(folder, source_lines, target_lines, source=single, **options):
     files = Files(write(folder / "s", source_lines), write(folder / "t", target_lines))
-    encoder = Encoder(source, factors=factors)
-    return encoded(folder / "cache", files, encoder=encoder, **options)
+    encoder = {name: options.pop(name) for name in ("factors", "fingerprint") if name in options}
+    return encoded(folder / "cache", files, encoder=Encoder(source, **encoder), **options)
 
 
 def content(corpus):
@@ -59,10 +59,9 @@ def test_every_pair_is_kept_cut_or_counted(tmp_path, sources, targets, limit, cr
     fitting = [(s, t) for s, t in full if len(s) <= limit and len(t) <= limit]
     expected = [(s[:limit], t[:limit]) for s, t in full] if crop else fitting
     lines = [[" ".join(map(str, side)) for side in column] for column in zip(*pairs, strict=True)]
+    fresh = {"fingerprint": os.urandom(8).hex()}
     try:
-        corpus = encode(
-            tmp_path, *(lines or ([], [])), max_length=limit, crop=crop, key=os.urandom(8).hex()
-        )
+        corpus = encode(tmp_path, *(lines or ([], [])), max_length=limit, crop=crop, **fresh)
     except CgruError:
         assert not expected
         return
@@ -142,10 +141,10 @@ def test_unchanged_files_are_not_read_again(tmp_path):
     assert snapshot(tmp_path / "cache") == before
 
 
-@pytest.mark.parametrize("change", ["size", "time", "key", "max_length", "crop", "path"])
+@pytest.mark.parametrize("change", ["size", "time", "fingerprint", "max_length", "crop", "path"])
 def test_change_encodes_again(tmp_path, change):
     encode(tmp_path, ["5", "7"], ["1", "3"])
-    source, options = tmp_path / "s", {"max_length": 100, "crop": False, "key": "k"}
+    source, options = tmp_path / "s", {"max_length": 100, "crop": False}
     if change == "size":
         write(source, ["5 6", "7"])
     elif change == "time":
@@ -153,11 +152,11 @@ def test_change_encodes_again(tmp_path, change):
     elif change == "path":
         source = write(tmp_path / "other", ["5", "7"])
     else:
-        options |= {"key": "l"} if change == "key" else {}
         options |= {"max_length": 99} if change == "max_length" else {}
         options |= {"crop": True} if change == "crop" else {}
     read = []
     encoder = Encoder(lambda line: read.append(line) or single(line))
+    encoder.fingerprint = "l" if change == "fingerprint" else "k"
     corpus = encoded(tmp_path / "cache", Files(source, tmp_path / "t"), encoder=encoder, **options)
     assert len(read) == len(corpus) == 2
     assert len(snapshot(tmp_path / "cache")) == 5  # no old file is left

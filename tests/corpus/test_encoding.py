@@ -120,7 +120,8 @@ def test_alignments_and_weights_stay_with_their_pair(tmp_path, pairs, limit, cro
             ["8 " * t for (_, t), _, _ in pairs],
             [" ".join(f"{i}-{j}" for i, j in aligned) for _, aligned, _ in pairs],
             [" ".join(map(str, numbers if by_word else numbers[:1])) for _, _, numbers in pairs],
-            key=os.urandom(8).hex(), max_length=limit, crop=crop, by_word=by_word, factor=2.0,
+            encoder=Encoder(fingerprint=os.urandom(8).hex()),
+            max_length=limit, crop=crop, by_word=by_word, factor=2.0,
         )  # fmt: skip
     except CgruError as error:
         assert not expected, error

@@ -51,14 +51,12 @@ class Encoder:
     factors: int = 1
     types: tuple[type, type] = (np.uint32, np.uint32)
     check_pair: Callable[[list, list], None] = lambda source, target: None
+    fingerprint: str = "k"
 
 
-def encoded(
-    cache: Path, *texts: Files, encoder: Encoder | None = None, key: str = "k", **rules: Any
-) -> Corpus:
+def encoded(cache: Path, *texts: Files, encoder: Encoder | None = None, **rules: Any) -> Corpus:
     """The corpus of these files in a cache."""
-    rules = {"max_length": 100} | rules
-    return encode_corpus(texts, encoder or Encoder(), Rules(key, **rules), cache)
+    return encode_corpus(texts, encoder or Encoder(), Rules(**{"max_length": 100} | rules), cache)
 
 
 def rows(column: Column) -> list[list]:

@@ -6,11 +6,12 @@ import pytest
 import runs
 from corpora import rows
 
+from cgru_cli.corpus.text_encoding import TextEncoding
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.parameters.structure import Type
 from cgru_cli.text.vocabulary import Vocabulary
-from cgru_cli.train.encoding import TextEncoding, encode
+from cgru_cli.train.encoding import encode
 from cgru_cli.train.texts import Texts, read_vocabularies
 
 
