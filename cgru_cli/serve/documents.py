@@ -22,7 +22,7 @@ from starlette.responses import FileResponse, Response
 from ..documents.document import Document
 from ..documents.reader import document_of
 from ..errors import WARNS, CgruError, NotInstalled
-from ..translate.paragraphs import Paragraph
+from ..translate.filters import Undo, filtered
 from ..translate.results import Translation
 from .bodies import body
 from .clients import Client, client_of
@@ -182,17 +182,15 @@ class Documents:
             if len(segment) > longest:  # placing marks must take bounded time
                 size = f"{len(segment)} characters; this server takes {longest} per line"
                 raise Refusal("too_large", f"paragraph {place}: {size}")
-        paragraphs = await asyncio.to_thread(_paragraphs, kind.model, document)
-        lines = [
-            Line(line.source, plain=True) for paragraph in paragraphs for line in paragraph.lines
-        ]
+        parts = await asyncio.to_thread(_parts, kind.model, document)
+        lines = [Line(text, plain=True) for texts, _ in parts for text in texts]
         job.lines = len(lines)
         found: list[Translation] = []
         count = min(_AT_ONCE, self._service.options.most_lines)
         for start in range(0, len(lines), count):
             found += await self._translations(job, client, kind, lines[start : start + count])
         path = Path(job.folder.name) / "translation"
-        await asyncio.to_thread(_write_file, document, paragraphs, found, path)
+        await asyncio.to_thread(_write_file, document, parts, found, path)
         job.file = path
 
     async def _translations(
@@ -219,19 +217,21 @@ def _refusal(error: CgruError, message: str) -> Refusal:
     return Refusal("not_installed" if isinstance(error, NotInstalled) else "unreadable", message)
 
 
-def _paragraphs(model: ServedModel, document: Document) -> list[Paragraph]:
-    sentences = model.sentences("")
-    return [
-        Paragraph(model.search, segment, document.form, sentences) for segment in document.segments
-    ]
+_Part = tuple[list[str], Undo]  # a segment's sentences
+
+
+def _parts(model: ServedModel, document: Document) -> list[_Part]:
+    filters = model.filters(document.form, model.sentences(""))
+    return [filtered(segment, filters) for segment in document.segments]
 
 
 def _write_file(
-    document: Document, paragraphs: list[Paragraph], found: list[Translation], path: Path
+    document: Document, parts: list[_Part], found: list[Translation], path: Path
 ) -> None:
-    translations, rest = [], iter(found)
-    for number, paragraph in enumerate(paragraphs):
-        whole = paragraph.translation(number, [next(rest) for _ in paragraph.lines])
+    translations = []
+    rest = (one._replace(hypotheses=one.hypotheses[:1]) for one in found)
+    for segment, (texts, undo) in zip(document.segments, parts, strict=True):
+        whole = undo([next(rest) for _ in texts])
         empty = whole.empty or not whole.hypotheses
-        translations.append(document.segments[number] if empty else whole.hypotheses[0].text)
+        translations.append(segment if empty else whole.hypotheses[0].text)
     path.write_bytes(document.written(translations))

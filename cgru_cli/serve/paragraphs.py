@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from starlette.requests import Request
 
 from ..text.sentences import Sentences
-from ..translate.paragraphs import Paragraph
+from ..translate.filters import Filter, Split, Undo, filtered
 from ..translate.results import Translation
 from .bodies import answered
 from .problems import Refusal
+from .served_model import ServedModel
 from .service import Service
 from .work import Kind, Line
 
@@ -34,37 +35,39 @@ async def translated(
     """
     if not service.ready:
         raise Refusal("loading", headers={"Retry-After": "5"})
-    search, longest = kind.model.search, service.options.max_characters
-    form = None if plain else search.plan.options.markup
-    breaks = ["\r\n" if 0 < text.count("\n") == text.count("\r\n") else "\n" for text in texts]
-    lines = [
-        [text] if form == "html" else text.split(line_break)
-        for text, line_break in zip(texts, breaks, strict=True)
-    ]
-    for number, text in enumerate(lines):
-        if form and any(len(line) > longest for line in text):
-            message = f"this server takes {longest} characters per line"
-            raise Refusal("too_large", message, field=f"texts[{number}]")
+    model, longest = kind.model, service.options.max_characters
+    form = None if plain else model.plan.options.markup
+    filters = model.filters(form, sentences)
 
-    def begun() -> list[list[Paragraph]]:
-        return [[Paragraph(search, line, form, sentences) for line in text] for text in lines]
+    def begun() -> list[tuple[list[str], Undo]]:
+        return [filtered(text, [*_lines(text, form, model), *filters]) for text in texts]
 
     def ended() -> list[Translation]:
-        rest, right_left, whole = iter(done), kind.model.right_left, []
-        for number, text in enumerate(paragraphs):
-            parts = [
-                one.translation(number, [next(rest) for _ in one.lines], n_best) for one in text
-            ]
-            join = breaks[number].join
-            whole.append(Translation.joined(number, parts, join, right_left=right_left))
-        return whole
+        rest = (one._replace(hypotheses=one.hypotheses[:n_best]) for one in done)
+        return [undo([next(rest) for _ in pieces]) for pieces, undo in begun_texts]
 
-    paragraphs = await asyncio.to_thread(begun)  # reading and placing marks takes time
+    for number, text in enumerate(texts):
+        lines = [text] if form == "html" else text.split(_line_end(text))
+        if form and any(len(line) > longest for line in lines):
+            message = f"this server takes {longest} characters per line"
+            raise Refusal("too_large", message, field=f"texts[{number}]")
+    begun_texts = await asyncio.to_thread(begun)  # reading and placing marks takes time
     every = [
-        Line(one.source, avoided=avoided, plain=one.plain, of_text=number)
-        for number, text in enumerate(paragraphs)
-        for paragraph in text
-        for one in paragraph.lines
+        Line(one, avoided=avoided, plain=True, of_text=number)
+        for number, (pieces, _) in enumerate(begun_texts)
+        for one in pieces
     ]
     done = await answered(request, service, kind, every)
     return await asyncio.to_thread(ended)
+
+
+def _lines(text: str, form: str | None, model: ServedModel) -> list[Filter]:
+    """The filter for the line breaks of a text; in HTML they are spaces."""
+    if form == "html":
+        return []
+    end = _line_end(text)
+    return [Split(lambda text: text.split(end), end.join, model.plan)]
+
+
+def _line_end(text: str) -> str:
+    return "\r\n" if 0 < text.count("\n") == text.count("\r\n") else "\n"

@@ -18,6 +18,7 @@ from ..options.serve import ServeOptions
 from ..score.pairs.ensemble_scorer import EnsembleScorer
 from ..score.pairs.model_scorer import ModelScorer
 from ..text.sentences import Sentences
+from ..translate.filters import Filter, Marks, Split
 from ..translate.line_search import LineSearch
 from ..translate.plan import SearchPlan
 
@@ -63,6 +64,7 @@ class ServedModel:
         self.languages = next((one.languages for one in self._models if one.languages), None)
         # output words must not depend on the other lines of a mini-batch
         self.plan.shared_shortlist = False
+        self.plan.offsets = True  # for documents with marks, which need no --markup
         self._preparing = threading.RLock()
         self._search: LineSearch | None = None
         self._scorer: EnsembleScorer | None = None
@@ -93,6 +95,13 @@ class ServedModel:
         weights = plan.weights if len(scorers) > 1 else ()
         alpha = plan.settings.normalize
         return EnsembleScorer(scorers, weights, alpha, with_alignment=self.attends)
+
+    def filters(self, form: str | None, sentences: Sentences | None = None) -> list[Filter]:
+        """The filters around a line: its marks, in a form of `text.markup`, and its sentences."""
+        filters: list[Filter] = [Marks(form, self.plan)] if form else []
+        if sentences:
+            filters.append(Split(sentences.split, sentences.join, self.plan))
+        return filters
 
     def sentences(self, language: str) -> Sentences:
         """The splitter for a language ("": the model's). Raises CgruError without sentencex."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ..errors import CgruError
+from ..translate.filters import Undo, filtered
 from ..translate.phrases import Fields
 from ..translate.requests import Request
 from .metrics import Metrics
@@ -27,6 +28,7 @@ class _Begun(NamedTuple):
 
     job: Job
     request: Request
+    undo: Undo  # of the marks in the line
 
     @property
     def line(self) -> Line:
@@ -89,8 +91,9 @@ class SharedSearch:
                 continue
             try:
                 translation = self._line_search.results.translation(
-                    begun.job.number, begun.request, accepted, self._kind.settings
+                    begun.request, accepted, self._kind.settings
                 )
+                translation = begun.undo([translation])
             except Exception as error:  # of this line only
                 begun.job.failed(error)
                 continue
@@ -134,7 +137,7 @@ class SharedSearch:
             self._begun += 1
         self._metrics.batch(self._model.name, len(self.live))
         self.work += len(lines) * _longest(lines)
-        batch = self._line_search.begin([(one.job.number, one.request) for one in lines])
+        batch = self._line_search.begin([one.request for one in lines])
         limits = list(batch.limits)
         for i, one in enumerate(lines):
             if one.line.next_only:
@@ -197,22 +200,24 @@ class SharedSearch:
         if job.ticket.cancelled:
             return None
         try:
-            request = self._read(job)
-            if not request.empty:
-                return _Begun(job, request)
-            job.done(self._line_search.results.empty(job.number, request))
+            begun = self._read(job)
+            if not begun.request.empty:
+                return begun
+            job.done(begun.undo([self._line_search.results.empty(begun.request)]))
         except Exception as error:  # of this line only
             job.failed(error)
         return None
 
-    def _read(self, job: Job) -> Request:
+    def _read(self, job: Job) -> _Begun:
         """The line in the form for the search. Raises CgruError if the model cannot read it."""
         line, requests = cast(Line, job.asked), self._line_search.requests
         if (line.required or line.avoided) and not self._line_search.models[0].writes_text:
             raise CgruError("constraints, avoid: this model writes labels, not text")
         if line.prefix and self._model.right_left:
             raise CgruError("prefix: this model writes sentences from right to left")
-        fields = Fields(line.text, line.prefix, line.required, line.avoided, line.plain)
+        form = None if line.plain else self._model.plan.options.markup
+        (text,), undo = filtered(line.text, self._model.filters(form))
+        fields = Fields(text, line.prefix, line.required, line.avoided)
         request = requests.read(fields, job.number)
         target, longest = self._line_search.models[0].target, self._model.longest
 
@@ -230,7 +235,7 @@ class SharedSearch:
             raise refused(f"the constraints take {needed} words, including EOS; {limit}", 2)
         if len(request.prefix) > longest:
             raise refused(f"a prefix of {len(request.prefix)} words; {limit}", 1)
-        return request
+        return _Begun(job, request, undo)
 
 
 def _longest(lines: Iterable[_Begun]) -> int:

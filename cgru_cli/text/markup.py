@@ -94,14 +94,6 @@ class Markup:
 
         return STANDING.sub(of, text)
 
-    def borders(self) -> set[int]:
-        """The places in the plain text where elements begin and end."""
-
-        def borders(element: Element) -> set[int]:
-            return {element.start, element.end}.union(*map(borders, element.inner))
-
-        return borders(self.root)
-
     def _paired(self) -> tuple[dict[int, int], set[int]]:
         """The closing match of each opening match, and the matches that are text."""
         closing: dict[int, int] = {}

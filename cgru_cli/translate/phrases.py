@@ -37,7 +37,6 @@ class Fields(NamedTuple):
     beginning: str | Sequence[str] = ""  # of the translation: text, or words of the model
     required: Sequence[Requirement] = ()
     avoided: Sequence[str] = ()
-    plain: bool = False  # whether to ignore marks in the source, whatever the options say
 
 
 def alternatives(requirement: Requirement) -> Sequence[str]:

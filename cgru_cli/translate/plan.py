@@ -114,6 +114,8 @@ class SearchPlan:
         self.lexicon: dict[str, str] | None = base.lexicon if base else None
         if options.lexicon and base is None:
             self.lexicon = read_lexicon(options.lexicon)
+        # whether hypotheses keep offsets, which places of marks need
+        self.offsets = bool(options.markup)
         # splits lines into sentences, with --split-sentences
         self.sentences = _sentences(options.split_sentences, models)
         self.mini_batch = options.mini_batch or program.mini_batch
