@@ -6,7 +6,6 @@ from setuptools import find_packages, setup
 ROOT = Path(__file__).parent
 VERSION = (ROOT / "cgru_cli/__init__.py").read_text().split('__version__ = "')[1].split('"')[0]
 SERVE = [
-    "httptools>=0.6.3",
     "prometheus_client>=0.21",
     "starlette>=1.0,<2",
     "uvicorn>=0.40",

@@ -35,6 +35,13 @@ def _one_site(origin: str) -> str:
     return origin
 
 
+def _of_a_proxy(_value: str) -> str:
+    raise ValueError(
+        "the server no longer limits rates; let a proxy in front limit requests, such as nginx "
+        "with limit_req (docs/server.md, In production)"
+    )
+
+
 @dataclass(frozen=True)
 class ServeOptions(ConfiguredOptions):
     """`cgru serve`, including the search options of `cgru translate`.
@@ -117,10 +124,9 @@ class ServeOptions(ConfiguredOptions):
     max_phrases: int = LIMITS.whole(0, 1000, default=20)("""
         --max-phrases N: maximum number of phrases that a request may require or forbid in a
         translation""")
-    rate_limit: int | None = LIMITS.whole(1, 100_000_000)("""
-        --rate-limit N: maximum number of lines that a client (a password, or an address without
-        one) may send in a minute; the server answers further requests with 429 (lines per
-        minute)""")
+    rate_limit: str | None = LIMITS.values(
+        _of_a_proxy, no_effect="a proxy in front limits requests"
+    )("--rate-limit N: maximum number of lines of a client in a minute, in earlier versions")
     timeout: float = LIMITS.number(most=86_400, above=0, default=60)("""
         --timeout S: maximum duration of a request, from its first byte to its answer (seconds)""")
 

@@ -243,9 +243,6 @@ class Limits(Struct):
     seconds: Annotated[float, about("maximum time from the first byte of a request to its answer")]
     body: Annotated[int, about("maximum size of a request in bytes")]
     document: Annotated[int, about("maximum size of a document in bytes")]
-    lines_per_minute: Annotated[
-        int | None, about("maximum number of lines of a client; null: no limit")
-    ]
 
 
 class ModelsAnswer(Struct):

@@ -46,7 +46,6 @@ class Rest:
             seconds=options.timeout,
             body=options.max_body * 1024,
             document=options.max_document * 1024,
-            lines_per_minute=options.rate_limit,
         )
         models = [
             messages.ModelDescription(
@@ -80,7 +79,7 @@ class Rest:
             done = await self._paragraphs(request, kind, asked)
         elif asked.stream or "text/event-stream" in request.headers.get("accept", ""):
             client = client_of(request)
-            service.check(client, lines)
+            service.check(lines)
             events = self._events(client, kind, lines, asked)
             headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
             return StreamingResponse(events, media_type="text/event-stream", headers=headers)
@@ -137,7 +136,7 @@ class Rest:
         self, client: Client, kind: Kind, lines: Sequence[Line], asked: messages.TranslateRequest
     ) -> AsyncIterator[bytes]:
         """Server-sent events: `translation` with its index, then `done`, or `error`."""
-        every = self._service.outcomes(client, kind, lines, in_order=True, admitted=True)
+        every = self._service.outcomes(client, kind, lines, in_order=True)
         try:
             async with aclosing(every) as outcomes, asyncio.timeout(self._service.options.timeout):
                 async for number, one in outcomes:
@@ -167,7 +166,7 @@ class Rest:
         search = SearchOptions(asked.beam_size, 1, asked.normalize, asked.alignment)
         kind = service.searching(model, search, forced=True)
         lines = [OnlyLine(asked.text, [*prefix, one.tokens[place]]) for one in continued]
-        rest = iter(await answered(request, service, kind, lines, admitted=True))
+        rest = iter(await answered(request, service, kind, lines))
         listed = []
         for one in found:
             # for an ensemble, the geometric mean of the models

@@ -104,7 +104,7 @@ LATE = {
     "text.sentences": {"sentencex"},
     "text.subwords": {"subword_nmt"},
     "score.n_best.weight_search": {"sacrebleu", "scipy"},
-    "serve.job": {"httptools", "websockets"},  # used by uvicorn
+    "serve.job": {"websockets"},  # used by uvicorn
 }
 
 
