@@ -12,10 +12,10 @@ from urllib.parse import parse_qsl
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ..documents.sentences import Sentences
 from ..errors import CgruError
 from ..system.structured_files import LONGEST_NUMBER
 from ..text.language_names import language_name
-from ..text.sentences import Sentences
 from .messages import LibreAnswer, LibreLanguage, LibreRequest, converted, encoded, fields_of
 from .paragraphs import translated
 from .problems import Refusal

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from starlette.requests import Request
 
-from ..text.sentences import Sentences
+from ..documents.sentences import Sentences
 from ..translate.filters import Filter, Split, Undo, filtered
 from ..translate.results import Translation
 from .bodies import answered
@@ -29,7 +29,7 @@ async def translated(
     """The translations of texts, with their line breaks.
 
     In HTML, where an element may contain line breaks, they become spaces, except in protected text
-    (see `text.protected`). sentences: splits lines
+    (see `documents.protected`). sentences: splits lines
     into sentences; None if each line is a sentence. avoided, plain: of each line (see `Line`).
     n_best: the number of translations to return of a text of one sentence. Raises Refusal.
     """

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..documents.sentences import Sentences
 from ..errors import CgruError, UsageError, one_line
 from ..formats.loaded_model import load_model
 from ..options.keywords import in_python
 from ..options.serve import ServeOptions
 from ..score.pairs.ensemble_scorer import EnsembleScorer
 from ..score.pairs.model_scorer import ModelScorer
-from ..text.sentences import Sentences
 from ..translate.filters import Filter, Marks, Split
 from ..translate.line_search import LineSearch
 from ..translate.plan import SearchPlan
@@ -97,7 +97,7 @@ class ServedModel:
         return EnsembleScorer(scorers, weights, alpha, with_alignment=self.attends)
 
     def filters(self, form: str | None, sentences: Sentences | None = None) -> list[Filter]:
-        """The filters around a line: its marks, in a form of `text.markup`, and its sentences."""
+        """The filters around a line: for its marks, html or markdown, and for its sentences."""
         filters: list[Filter] = [Marks(form, self.plan)] if form else []
         if sentences:
             filters.append(Split(sentences.split, sentences.join, self.plan))

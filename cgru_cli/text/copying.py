@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..documents.protected import STANDING
 from ..errors import UsageError
-from .protected import STANDING
 
 if TYPE_CHECKING:
     from .vocabulary import Vocabulary
@@ -98,8 +98,8 @@ class Copying:
     def masked(self, text: str, known: int = MOST) -> Masked:
         """The text with placeholders for its first spans.
 
-        known: the number of the model's placeholders; protected texts (see `text.protected`) have
-        them first, or are left out.
+        known: the number of the model's placeholders; protected texts (see `documents.protected`)
+        have them first, or are left out.
         """
         text = text.translate(_BRACKETS)
         kept = [match.end() for match in islice(STANDING.finditer(text), known)]

@@ -3,7 +3,6 @@
 import html
 import re
 import unicodedata
-from bisect import bisect_left
 from collections.abc import Sequence
 
 _BYTE = re.compile("<0x([0-9A-F]{2})>")  # a piece of SentencePiece's byte fallback
@@ -34,11 +33,6 @@ def offsets(words: Sequence[str], text: str) -> list[int]:
     stream += _folded(held.decode("utf-8", "ignore"))
     same = [places[min(i, len(shown))] for i in _aligned(stream, shown)]
     return [same[begin] for begin in begins]
-
-
-def words_before(offsets: Sequence[int], place: int) -> int:
-    """The number of words that begin before a place of the text."""
-    return bisect_left(offsets, place)
 
 
 def _folded(text: str) -> str:

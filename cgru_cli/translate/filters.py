@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ..documents.mark_places import place_marks
+from ..documents.markup import Markup
 from ..output.hypothesis import Hypothesis
-from ..text.mark_places import place_marks
-from ..text.markup import Markup
 from .plan import SearchPlan
 from .results import Translation
 
@@ -48,7 +48,7 @@ class Marks:
     """Takes the marks out of a text, and places them in its translation by the attention."""
 
     def __init__(self, form: str, plan: SearchPlan):
-        """form: how marks are written (see `text.markup`). The plan must keep offsets."""
+        """form: how marks are written (see `documents.markup`). The plan must keep offsets."""
         self._form, self._right_left = form, plan.layout.right_left
         self._placeholders = plan.placeholders > 0 and bool(plan.copying and plan.copying.patterns)
 

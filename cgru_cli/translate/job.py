@@ -6,6 +6,7 @@ in the order of the input as soon as possible.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 from ..errors import CgruError, UsageError
@@ -23,6 +24,7 @@ from .plan import SearchPlan
 from .results import Translation
 from .resume import finished_lines
 from .shortlists import shortlist_of
+from .translator import Translator
 
 
 def run(options: TranslateOptions) -> None:
@@ -38,9 +40,7 @@ def _run(options: TranslateOptions) -> None:
     if not options.model:
         raise UsageError("name a model: cgru translate -m MODEL")
     if options.document:
-        from .document import translate_document  # imports document formats only if needed
-
-        translate_document(options)
+        _document(options)
         return
     inputs, outputs = _check_files(options)
     heatmaps = Heatmaps(options.heatmap, options.heatmap_lines, options.model, inputs, outputs)
@@ -55,6 +55,23 @@ def _run(options: TranslateOptions) -> None:
                 if apart:
                     apart.close()
                 search.requests.report()
+
+
+def _document(options: TranslateOptions) -> None:
+    """Translate a document. Raises CgruError for unreadable documents and for bad models."""
+    from ..documents.job import translate_document  # imports document formats only if needed
+
+    if len(options.document) != 2:
+        raise UsageError("--document: two files are expected, to read and to write")
+    source, target = options.document
+    check_distinct([source, *options.model, *options.vocabularies], target)
+    sentences = options.split_sentences or "auto"
+    lines = dataclasses.replace(options, document=(), split_sentences=sentences)
+
+    def opened(form: str | None) -> Translator:
+        return Translator.of_command(dataclasses.replace(lines, markup=form))
+
+    translate_document(source, target, opened, quiet=options.quiet)
 
 
 def _check_files(options: TranslateOptions) -> tuple[Sequence[str], Sequence[str | None]]:

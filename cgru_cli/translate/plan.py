@@ -7,6 +7,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..documents.sentences import Sentences
 from ..errors import CgruError, UsageError, at
 from ..formats.loaded_model import (
     LoadedModel,
@@ -34,7 +35,6 @@ from ..parameters.program import (
 from ..system.lines import tokens
 from ..text.copying import Copying, known_placeholders
 from ..text.pipeline import Preprocessing
-from ..text.sentences import Sentences
 from ..text.source_words import characters
 from ..text.unknown_words import read_lexicon
 from .noisy_channel import NoisyChannel

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
-from collections.abc import Iterator, Sequence
-from typing import Any, Unpack, overload
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self, Unpack, overload
 
 from ..errors import UsageError
 from ..formats.loaded_model import ModelSource, loaded_models
@@ -24,7 +25,7 @@ from ..options.translate import TranslateOptions
 from ..output.hypothesis import Hypothesis
 from ..system.terminal import Progress, counting
 from ..system.windows import in_order, sizes
-from .line_search import LineSearch
+from .line_search import LineSearch, search_of
 from .phrases import Fields, Requirement
 from .plan import SearchPlan
 
@@ -56,6 +57,7 @@ class Translator:
         """
         given = {"attention": attention, **options}
         self._arguments = Arguments.of(models, vocabularies, given)
+        self._wording: Callable[[], contextlib.AbstractContextManager] = in_python
         with in_python():
             values = checked(TranslateOptions, options, [*TranslatorKeywords.__annotations__])
             loaded = loaded_models(models, vocabularies)
@@ -64,6 +66,15 @@ class Translator:
             self._attends = attention and any(one.model.structure.attends for one in loaded)
             plan = self._planned(SearchPlan(asked, loaded))
             self._search = LineSearch(plan, loaded)
+
+    @classmethod
+    def of_command(cls, options: TranslateOptions) -> Self:
+        """The translator of a command line: its messages name flags."""
+        translator = cls.__new__(cls)
+        translator._arguments = Arguments(None, (), {})
+        translator._wording, translator._attends = contextlib.nullcontext, False
+        translator._search = search_of(options)
+        return translator
 
     @property
     def languages(self) -> tuple[str, str] | None:
@@ -130,7 +141,7 @@ class Translator:
         if single:
             lines = [lines]
             prefixes, constraints = (x if x is None else [x] for x in (prefixes, constraints))
-        with in_python():
+        with self._wording():
             given: dict[str, Any] = {"force_decode": prefixes is not None}
             if constraints is not None or avoid:
                 given["constraints"] = "tabs"
@@ -138,7 +149,7 @@ class Translator:
             avoid = [one_text("avoid", phrase) for phrase in iterated("avoid", avoid)]
             texts = _fields(iterated("lines", lines), prefixes, constraints, avoid)
         lazy = isinstance(lines, Iterator)
-        results = _translations(search, texts, progress, n_best, lazy)
+        results = self._translations(search, texts, progress, n_best, lazy)
         if lazy:
             return results
         listed = list(results)
@@ -178,6 +189,28 @@ class Translator:
             plan.settings = dataclasses.replace(plan.settings, beam_size=n_best)
         return search.following(plan)
 
+    def _translations(
+        self,
+        search: LineSearch,
+        lines: Iterator[Fields],
+        progress: Progress,
+        n_best: int | None,
+        lazy: bool,
+    ) -> Iterator[Any]:
+        """The results of lines, in their order; lazy: the first windows are small."""
+        plan = search.plan
+
+        def found(window: list[Fields], first: int) -> Iterator[tuple[int, Any]]:
+            for one in search.translations(window, first, n_best=n_best is not None):
+                listed = [h.reversed() if plan.layout.right_left else h for h in one.hypotheses]
+                yield one.number, (listed or [_NOTHING])[0] if n_best is None else listed[:n_best]
+
+        growing = lazy and not plan.batches_decide
+        windows = sizes(plan.mini_batch * plan.maxi_batch, growing=growing)
+        with self._wording(), counting("lines", progress) as counted:
+            yield from counted(in_order(lines, windows, found))
+            search.requests.report()
+
     def __reduce__(self) -> tuple:
         return self._arguments.reduced(Translator)
 
@@ -186,24 +219,6 @@ class Translator:
         shown = ", ".join(one.described for one in self._search.direct)
         beam_size, precision = plan.settings.beam_size, plan.options.precision
         return f"Translator({shown}; {precision}, beam_size={beam_size})"
-
-
-def _translations(
-    search: LineSearch, lines: Iterator[Fields], progress: Progress, n_best: int | None, lazy: bool
-) -> Iterator[Any]:
-    """The results of lines, in their order; lazy: the first windows are small."""
-    plan = search.plan
-
-    def found(window: list[Fields], first: int) -> Iterator[tuple[int, Any]]:
-        for one in search.translations(window, first, n_best=n_best is not None):
-            listed = [h.reversed() if plan.layout.right_left else h for h in one.hypotheses]
-            yield one.number, (listed or [_NOTHING])[0] if n_best is None else listed[:n_best]
-
-    growing = lazy and not plan.batches_decide
-    windows = sizes(plan.mini_batch * plan.maxi_batch, growing=growing)
-    with in_python(), counting("lines", progress) as counted:
-        yield from counted(in_order(lines, windows, found))
-        search.requests.report()
 
 
 def _fields(

@@ -36,7 +36,7 @@ OPTIONS = {
 # Within a layer, a folder imports only those named before it.
 LAYERS = (
     ("errors", "system"),
-    ("parameters", "text", "documents", "formats", "corpus", "output"),
+    ("parameters", "documents", "text", "formats", "corpus", "output"),
     ("network", "search", "optimization"),
     ("options",),
     ("prep", "translate", "convert", "score", "train"),
@@ -101,7 +101,7 @@ LATE = {
     "optimization.minimum_risk": {"sacrebleu"},
     "translate.expected_utility": {"sacrebleu"},
     "text.moses": {"sacremoses"},
-    "text.sentences": {"sentencex"},
+    "documents.sentences": {"sentencex"},
     "text.subwords": {"subword_nmt"},
     "score.n_best.weight_search": {"sacrebleu", "scipy"},
     "serve.job": {"websockets"},  # used by uvicorn

@@ -15,9 +15,9 @@ from lxml import etree
 from pyicumessageformat import Parser
 
 from cgru_cli.documents.inline import MarkedText
+from cgru_cli.documents.markup import Markup
 from cgru_cli.documents.messages import Message, marks_of, messages
 from cgru_cli.documents.reader import document_of
-from cgru_cli.text.markup import Markup
 
 HEADER = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n'
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from cgru_cli.text.mark_places import place_marks
-from cgru_cli.text.markup import Markup
+from cgru_cli.documents.mark_places import place_marks
+from cgru_cli.documents.markup import Markup
 from cgru_cli.text.offsets import offsets
 
 TRANSLATORS: dict[str, Callable[[list[int]], Sequence[int]]] = {  # source words, in their order

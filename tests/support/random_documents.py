@@ -16,9 +16,9 @@ from fake_translations import placed
 from lxml import etree
 from pyicumessageformat import Parser
 
+from cgru_cli.documents.markup import Markup
+from cgru_cli.documents.protected import STANDING
 from cgru_cli.documents.reader import document_of
-from cgru_cli.text.markup import Markup
-from cgru_cli.text.protected import STANDING
 
 _WORDS = (
     "the first house three, four don't (see) one. 50% über word said: well-known and 日本語 AT&T "

@@ -10,7 +10,7 @@ import numpy as np
 from fake_translations import placed
 from markdown_it import MarkdownIt
 
-from cgru_cli.text.markup import Markup
+from cgru_cli.documents.markup import Markup
 
 _WORDS = ["a", "bee", "x&y", "<", "s.", "the", "é"]
 _NAMES = ["b", "i", "g", "span", "x1"]

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import each_row
 
-from cgru_cli.text.offsets import offsets, words_before
+from cgru_cli.text.offsets import offsets
 
 
 @each_row(
@@ -37,8 +37,6 @@ def test_of_words_between_spaces(words, data):
         places.append(len(text))
         text += word
     assert offsets([word.lower() for word in words], text) == places
-    for place in range(len(text) + 1):
-        assert words_before(places, place) == len(text[:place].split())
 
 
 def test_a_text_unlike_its_words():

@@ -17,14 +17,13 @@ has more characters that look like Markdown than its source, such as `[` or `*`,
 
 import html
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from .markup import GLUE, SPACE, Element, Markup
-from .offsets import words_before
 from .protected import STANDING
 
 _GLUED, _SPACED = re.compile("[ \1]*\0[ \0\1]*"), re.compile(" *\1[ \1]*")
@@ -113,7 +112,7 @@ class _Placing:
             weights = weights.copy()
         for match in STANDING.finditer(self._markup.plain):
             if match[0] in words:
-                place = words_before(self._sources, match.start())
+                place = bisect_left(self._sources, match.start())
                 weights[words[match[0]]] = 0
                 weights[words[match[0]], place : place + 1] = 1  # of a cut line: no word
         return weights, {*words}
@@ -179,7 +178,7 @@ class _Placing:
 
     def _source(self, element: Element) -> tuple[int, int]:
         """The source words of an element, at least one word if it has text."""
-        first, last = (words_before(self._sources, x) for x in (element.start, element.end))
+        first, last = (bisect_left(self._sources, place) for place in (element.start, element.end))
         return (first, last) if last > first or element.start == element.end else (last - 1, last)
 
     def _whole_words(self, first: int, last: int) -> tuple[int, int]:

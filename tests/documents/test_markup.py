@@ -18,7 +18,7 @@ from random_markup import (
 )
 from tables import each_row
 
-from cgru_cli.text.markup import Markup, with_references
+from cgru_cli.documents.markup import Markup, with_references
 
 
 def marked(line, translation, links, form="html"):
