@@ -55,9 +55,9 @@ setup(
     package_data={
         "cgru_cli": ["py.typed"],
         "cgru_cli.compat": ["programs/*"],
-        "cgru_cli.convert": ["web_files/*"],
         "cgru_cli.output.heatmap": ["*.html"],
-        "cgru_cli.output": ["*.mplstyle", "page_files/*"],
+        "cgru_cli.output": ["*.mplstyle"],
+        "cgru_cli.web": ["page_files/*", "site_files/*"],
     },
     data_files=[("share/man/man1", sorted(glob("docs/man/*.1", root_dir=ROOT)))],
     python_requires=">=3.11,<3.14",

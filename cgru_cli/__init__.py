@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     from .score.pairs.pair_scorer import PairScorer as PairScorer
     from .train.train_model import train_model as train_model
     from .translate.translator import Translator as Translator
+    from .translate.translator import TranslatorSettings as TranslatorSettings
 
 # The module of each public name.
 _PUBLIC = {
     "load_model": "formats.loaded_model.load_model",
     "Translator": "translate.translator.Translator",
+    "TranslatorSettings": "translate.translator.TranslatorSettings",
     "PairScorer": "score.pairs.pair_scorer.PairScorer",
     "RecurrentModel": "network.keras_model.RecurrentModel",
     "read_model": "formats.read_model.read",
@@ -49,8 +51,9 @@ _PUBLIC = {
     "UsageError": "errors.UsageError",
 }
 __all__ = ["CgruError", "Hypothesis", "LoadedModel", "Model", "PairScorer", "PreparedData"]
-__all__ += ["RecurrentModel", "Structure", "Translator", "UsageError", "__version__", "evaluate"]
-__all__ += ["load_model", "prepare", "read_model", "train_model", "write_model"]
+__all__ += ["RecurrentModel", "Structure", "Translator", "TranslatorSettings", "UsageError"]
+__all__ += ["__version__", "evaluate", "load_model", "prepare", "read_model", "train_model"]
+__all__ += ["write_model"]
 
 
 def __getattr__(name: str) -> Any:

@@ -24,7 +24,7 @@ from .plan import SearchPlan
 from .results import Translation
 from .resume import finished_lines
 from .shortlists import shortlist_of
-from .translator import Translator
+from .translator import Translator, translator_of
 
 
 def run(options: TranslateOptions) -> None:
@@ -69,7 +69,7 @@ def _document(options: TranslateOptions) -> None:
     lines = dataclasses.replace(options, document=(), split_sentences=sentences)
 
     def opened(form: str | None) -> Translator:
-        return Translator.of_command(dataclasses.replace(lines, markup=form))
+        return translator_of(dataclasses.replace(lines, markup=form))
 
     translate_document(source, target, opened, quiet=options.quiet)
 

@@ -6,10 +6,10 @@ import contextlib
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Self, Unpack, overload
+from typing import Any, NamedTuple, Unpack, overload
 
 from ..errors import UsageError
-from ..formats.loaded_model import ModelSource, loaded_models
+from ..formats.loaded_model import LoadedModel, ModelSource, loaded_models
 from ..options.keywords import (
     Arguments,
     OfLine,
@@ -30,6 +30,25 @@ from .phrases import Fields, Requirement
 from .plan import SearchPlan
 
 _NOTHING = Hypothesis((), False, -math.inf, -math.inf)
+
+
+class TranslatorSettings(NamedTuple):
+    """How a translator reads and searches, unless a call asks for something else.
+
+    raw_text: whether it prepares text itself; longest: the number of words of a line that it reads;
+    limit: the maximum length of a translation, of a source of this length, both with EOS;
+    suppressed: the id of the unknown word if translations never have it; weights: of the models.
+    """
+
+    raw_text: bool
+    longest: int
+    limit: Callable[[int], int]
+    beam_size: int
+    normalize: float
+    word_penalty: float
+    suppressed: int | None
+    weights: tuple[float, ...]
+    mini_batch: int
 
 
 class Translator:
@@ -67,14 +86,26 @@ class Translator:
             plan = self._planned(SearchPlan(asked, loaded))
             self._search = LineSearch(plan, loaded)
 
-    @classmethod
-    def of_command(cls, options: TranslateOptions) -> Self:
-        """The translator of a command line: its messages name flags."""
-        translator = cls.__new__(cls)
-        translator._arguments = Arguments(None, (), {})
-        translator._wording, translator._attends = contextlib.nullcontext, False
-        translator._search = search_of(options)
-        return translator
+    @property
+    def models(self) -> list[LoadedModel]:
+        """The models; their arrays may have moved into networks."""
+        return [*self._search.direct]
+
+    @property
+    def settings(self) -> TranslatorSettings:
+        """The defaults of the models' program, with the options of this translator."""
+        plan = self._search.plan
+        return TranslatorSettings(
+            plan.reading.preprocessing is not None,
+            plan.reading.longest,
+            plan.limit,
+            plan.settings.beam_size,
+            plan.settings.normalize,
+            plan.settings.word_penalty,
+            plan.settings.unk,
+            plan.weights,
+            plan.mini_batch,
+        )
 
     @property
     def languages(self) -> tuple[str, str] | None:
@@ -253,3 +284,12 @@ def _fields(
     for name, column in columns.items():
         if next(column, None) is not None:
             raise UsageError(f"{name}: there are fewer lines than {name}")
+
+
+def translator_of(options: TranslateOptions) -> Translator:
+    """The translator of a command line, whose messages name flags."""
+    translator = Translator.__new__(Translator)
+    translator._arguments = Arguments(None, (), {})
+    translator._wording, translator._attends = contextlib.nullcontext, False
+    translator._search = search_of(options)
+    return translator
