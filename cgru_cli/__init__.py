@@ -26,7 +26,11 @@ if TYPE_CHECKING:
     from .prep.prepare import prepare as prepare
     from .score.metrics.evaluate import evaluate as evaluate
     from .score.pairs.pair_scorer import PairScorer as PairScorer
+    from .score.pairs.pair_scorer import PreparedPair as PreparedPair
     from .train.train_model import train_model as train_model
+    from .translate.requests import PreparedLine as PreparedLine
+    from .translate.results import Translation as Translation
+    from .translate.session import Session as Session
     from .translate.translator import Translator as Translator
     from .translate.translator import TranslatorSettings as TranslatorSettings
 
@@ -35,6 +39,10 @@ _PUBLIC = {
     "load_model": "formats.loaded_model.load_model",
     "Translator": "translate.translator.Translator",
     "TranslatorSettings": "translate.translator.TranslatorSettings",
+    "Session": "translate.session.Session",
+    "PreparedLine": "translate.requests.PreparedLine",
+    "Translation": "translate.results.Translation",
+    "PreparedPair": "score.pairs.pair_scorer.PreparedPair",
     "PairScorer": "score.pairs.pair_scorer.PairScorer",
     "RecurrentModel": "network.keras_model.RecurrentModel",
     "read_model": "formats.read_model.read",
@@ -51,9 +59,9 @@ _PUBLIC = {
     "UsageError": "errors.UsageError",
 }
 __all__ = ["CgruError", "Hypothesis", "LoadedModel", "Model", "PairScorer", "PreparedData"]
-__all__ += ["RecurrentModel", "Structure", "Translator", "TranslatorSettings", "UsageError"]
-__all__ += ["__version__", "evaluate", "load_model", "prepare", "read_model", "train_model"]
-__all__ += ["write_model"]
+__all__ += ["PreparedLine", "PreparedPair", "RecurrentModel", "Session", "Structure"]
+__all__ += ["Translation", "Translator", "TranslatorSettings", "UsageError", "__version__"]
+__all__ += ["evaluate", "load_model", "prepare", "read_model", "train_model", "write_model"]
 
 
 def __getattr__(name: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 from .configured import ConfiguredOptions
@@ -153,11 +154,15 @@ class ServeOptions(ConfiguredOptions):
         """The maximum number of lines in a request; the queue must have room for all."""
         return min(self.max_lines, self.queue)
 
-    def translating(self, models: tuple[str, ...]) -> TranslateOptions:
-        """The same models and search as options of `cgru translate`."""
+    def translating(self) -> dict[str, Any]:
+        """The options of `cgru translate` that are not at their defaults, for a `Translator`."""
         shared = statements(ServeOptions).keys() & statements(TranslateOptions).keys()
-        values = {name: getattr(self, name) for name in shared}
-        return TranslateOptions(**values | {"model": models})
+        shared -= {"model", "vocabularies", "log", "config", "quiet", "runtime"}
+        values = {name: (getattr(self, name), getattr(_DEFAULTS, name)) for name in shared}
+        return {name: value for name, (value, default) in values.items() if value != default}
+
+
+_DEFAULTS = TranslateOptions()
 
 
 def host_of(header: str) -> str | None:

@@ -19,18 +19,17 @@ from pathlib import Path, PurePath
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
+from .. import Translation
 from ..documents.document import Document
 from ..documents.reader import document_of
 from ..errors import WARNS, CgruError, NotInstalled
-from ..translate.filters import Undo, filtered
-from ..translate.results import Translation
 from .bodies import body
 from .clients import Client, client_of
 from .messages import DocumentProgress, encoded
 from .problems import Refusal
 from .served_model import SearchOptions, ServedModel
 from .service import Service
-from .work import Kind, Line
+from .work import Kind, Line, Part
 
 MOST_SEGMENTS = 10_000
 KEPT = 600  # seconds for which a finished document is kept
@@ -215,16 +214,16 @@ def _refusal(error: CgruError, message: str) -> Refusal:
     return Refusal("not_installed" if isinstance(error, NotInstalled) else "unreadable", message)
 
 
-_Part = tuple[list[str], Undo]  # a segment's sentences
-
-
-def _parts(model: ServedModel, document: Document) -> list[_Part]:
-    filters = model.filters(document.form, model.sentences(""))
-    return [filtered(segment, filters) for segment in document.segments]
+def _parts(model: ServedModel, document: Document) -> list[Part]:
+    filtered, sentences = model.translator.filtered, model.sentences("")
+    return [
+        filtered(segment, markup=document.form, sentences=sentences)
+        for segment in document.segments
+    ]
 
 
 def _write_file(
-    document: Document, parts: list[_Part], found: list[Translation], path: Path
+    document: Document, parts: list[Part], found: list[Translation], path: Path
 ) -> None:
     translations = []
     rest = (one._replace(hypotheses=one.hypotheses[:1]) for one in found)

@@ -9,11 +9,11 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from starlette.responses import Response
 
 from ..errors import CgruError
-from ..output.layouts import Link
 from ..system.structured_files import parse_json
 from ..system.typed_json import problem
 from .problems import Refusal
 
+Link = tuple[str, str, str, int, int]  # of Nematus: target, source, weight, line, line
 Positive = Annotated[int, Meta(ge=1)]
 LengthPower = Annotated[float, Meta(ge=0, le=10)]
 # (?!\n) because in Python, $ also matches before a last line break

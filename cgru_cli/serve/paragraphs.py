@@ -5,14 +5,12 @@ from collections.abc import Sequence
 
 from starlette.requests import Request
 
+from .. import Translation
 from ..documents.sentences import Sentences
-from ..translate.filters import Filter, Split, Undo, filtered
-from ..translate.results import Translation
 from .bodies import answered
 from .problems import Refusal
-from .served_model import ServedModel
 from .service import Service
-from .work import Kind, Line
+from .work import Kind, Line, Part
 
 
 async def translated(
@@ -29,44 +27,39 @@ async def translated(
     """The translations of texts, with their line breaks.
 
     In HTML, where an element may contain line breaks, they become spaces, except in protected text
-    (see `documents.protected`). sentences: splits lines
-    into sentences; None if each line is a sentence. avoided, plain: of each line (see `Line`).
-    n_best: the number of translations to return of a text of one sentence. Raises Refusal.
+    (see `documents.protected`). sentences: splits lines into sentences; None if each line is a
+    sentence. avoided, plain: of each line (see `Line`). n_best: the number of translations to
+    return of a text of one sentence. Raises Refusal.
     """
     if not service.ready:
         raise Refusal("loading", headers={"Retry-After": "5"})
     model, longest = kind.model, service.options.max_characters
-    form = None if plain else model.plan.options.markup
-    filters = model.filters(form, sentences)
+    markup = None if plain else model.markup
+    ends = [None if markup == "html" else _line_end(text) for text in texts]
 
-    def begun() -> list[tuple[list[str], Undo]]:
-        return [filtered(text, [*_lines(text, form, model), *filters]) for text in texts]
+    def begun() -> list[Part]:
+        filtered = model.translator.filtered
+        return [
+            filtered(text, lines=end, markup=markup, sentences=sentences)
+            for text, end in zip(texts, ends, strict=True)
+        ]
 
     def ended() -> list[Translation]:
         rest = (one._replace(hypotheses=one.hypotheses[:n_best]) for one in done)
-        return [undo([next(rest) for _ in pieces]) for pieces, undo in begun_texts]
+        return [undo([next(rest) for _ in lines]) for lines, undo in parts]
 
-    for number, text in enumerate(texts):
-        lines = [text] if form == "html" else text.split(_line_end(text))
-        if form and any(len(line) > longest for line in lines):
+    for number, (text, end) in enumerate(zip(texts, ends, strict=True)):
+        if markup and any(len(line) > longest for line in (text.split(end) if end else [text])):
             message = f"this server takes {longest} characters per line"
             raise Refusal("too_large", message, field=f"texts[{number}]")
-    begun_texts = await asyncio.to_thread(begun)  # reading and placing marks takes time
+    parts = await asyncio.to_thread(begun)  # reading and placing marks takes time
     every = [
         Line(one, avoided=avoided, plain=True, of_text=number)
-        for number, (pieces, _) in enumerate(begun_texts)
-        for one in pieces
+        for number, (lines, _) in enumerate(parts)
+        for one in lines
     ]
     done = await answered(request, service, kind, every)
     return await asyncio.to_thread(ended)
-
-
-def _lines(text: str, form: str | None, model: ServedModel) -> list[Filter]:
-    """The filter for the line breaks of a text; in HTML they are spaces."""
-    if form == "html":
-        return []
-    end = _line_end(text)
-    return [Split(lambda text: text.split(end), end.join, model.plan)]
 
 
 def _line_end(text: str) -> str:

@@ -1,7 +1,6 @@
 """The server's own protocol: `/v1/translate`, `/v1/alternatives`, `/v1/score`, `/v1/models`."""
 
 import asyncio
-import dataclasses
 import math
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
@@ -11,11 +10,8 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from .. import Hypothesis, Translation
 from ..errors import CgruError, UsageError
-from ..output.hypothesis import Hypothesis
-from ..output.layout import EOS
-from ..score.pairs.ensemble_scorer import ScoredPair
-from ..translate.results import Translation
 from . import messages
 from .bodies import answered, body
 from .clients import Client, client_of
@@ -26,6 +22,7 @@ from .served_model import SearchOptions, ServedModel
 from .service import Service
 from .work import Kind, Line, OnlyLine, Pair
 
+EOS = "</s>"  # as shown in messages
 _MORE = ("output_sampling", "seed", "mbr", "mbr_utility", "mbr_n_best", "prefix_bias")
 
 
@@ -54,9 +51,9 @@ class Rest:
                 reads_source=model.reads_source,
                 attention=model.attends,
                 right_to_left=model.right_left,
-                raw_text=model.plan.reading.preprocessing is not None,
-                beam_size=model.plan.settings.beam_size,
-                normalize=model.plan.settings.normalize,
+                raw_text=model.defaults.raw_text,
+                beam_size=model.defaults.beam_size,
+                normalize=model.defaults.normalize,
                 languages=messages.Languages(*model.languages) if model.languages else None,
                 type=model.type,
             )
@@ -170,7 +167,7 @@ class Rest:
         listed = []
         for one in found:
             # for an ensemble, the geometric mean of the models
-            log_probability = float(one.word_scores[place]) / (sum(model.plan.weights) or 1.0)
+            log_probability = float(one.word_scores[place]) / (sum(model.defaults.weights) or 1.0)
             probability = math.exp(min(0.0, log_probability))
             if len(one.tokens) == place:  # the sentence ends here
                 whole, word = one._replace(alignment=None), None
@@ -192,28 +189,29 @@ class Rest:
                 "not_possible", f"{model.name}: this model has no attention", field="alignment"
             )
         pairs = [Pair(pair.source, pair.target) for pair in asked.pairs]
-        done: list[ScoredPair] = await answered(request, service, Kind(model, None), pairs)
-        settings = model.plan.settings
-        if asked.normalize is not None:
-            settings = dataclasses.replace(settings, normalize=asked.normalize)
+        done: list[Hypothesis] = await answered(request, service, Kind(model, None), pairs)
+        defaults, alpha = model.defaults, asked.normalize
+        alpha = defaults.normalize if alpha is None else alpha
         scores = []
-        for pair in done:
-            length = len(pair.hypothesis.tokens) + 1
-            total = settings.total(pair.hypothesis.score, length)
-            hypothesis = pair.hypothesis._replace(total=total)
-            source = [*pair.source, EOS]
-            scores.append(_scored(messages.ScoredPair, model, hypothesis, asked, source=source))
+        for one in done:
+            length = len(one.tokens) + 1
+            total = (one.score - defaults.word_penalty * length) / length**alpha
+            source = [*one.source, EOS]
+            pair = _scored(
+                messages.ScoredPair, model, one._replace(total=total), asked, source=source
+            )
+            scores.append(pair)
         return encoded(messages.ScoreAnswer(model.name, scores))
 
 
-def _more(asked: messages.TranslateRequest) -> dict[str, Any]:
+def _more(asked: messages.TranslateRequest) -> tuple[tuple[str, Any], ...]:
     """The options of `cgru translate` that a request states, and options that they depend on."""
     more = {name: value for name in _MORE if (value := getattr(asked, name)) is not None}
     if more and (asked.constraints or asked.avoid):
         more["constraints"] = "tabs"
     if more:
         more["force_decode"] = asked.prefixes is not None
-    return more
+    return tuple(more.items())
 
 
 def _line(

@@ -6,26 +6,17 @@ import json
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..errors import CgruError
+from .. import Hypothesis, Translation
+from ..errors import CgruError, PhraseError
 from ..options.serve import ServeOptions
-from ..score.pairs.ensemble_scorer import ScoredPair
 from ..system.side_by_side import processors
 from ..system.terminal import tell
-from ..translate.phrases import PhraseError
-from ..translate.results import Translation
 from .clients import Client
 from .engine import Engine
 from .metrics import Metrics
 from .problems import Refusal
 from .served_model import SearchOptions, ServedModel
 from .work import Kind, Line, Outcome, Pair
-
-
-def computing_threads(options: ServeOptions) -> int:
-    """The number of threads that compute: by default one for each processor, or one for a GPU."""
-    from ..search.runtime import uses_gpu
-
-    return options.cpu_threads or (1 if uses_gpu(options.device) else processors())
 
 
 class Service:
@@ -35,11 +26,12 @@ class Service:
         """models: by name; the first model is the default."""
         self.models, self.options = dict(models), options
         self.metrics = Metrics()
+        on_gpu = any(model.defaults.on_gpu for model in models.values())
         self.engine = Engine(
             self.metrics,
             queue=options.queue,
             batch_wait=options.batch_wait / 1000,
-            threads=computing_threads(options),
+            threads=options.cpu_threads or (1 if on_gpu else processors()),
         )
         self.ready = False  # whether all models have translated a line
         self.draining = False  # whether the server is about to stop, and refuses new requests
@@ -88,7 +80,7 @@ class Service:
 
     def searching(self, model: ServedModel, search: SearchOptions, *, forced: bool = False) -> Kind:
         """The kind of a request's search. Raises Refusal if it exceeds the limits."""
-        asked = {"beam_size": search.beam_size, "n_best": search.n_best, "mbr": None, **search.more}
+        asked = {"mbr": None, **search.keywords}
         for name in ("beam_size", "n_best", "mbr"):
             self.check_size(model, name, asked[name])
         try:
@@ -100,7 +92,7 @@ class Service:
 
     def most(self, model: ServedModel) -> int:
         """The largest beam size and number of translations that a request may ask for."""
-        return max(self.options.max_beam_size, model.plan.settings.beam_size)
+        return max(self.options.max_beam_size, model.defaults.beam_size)
 
     def check_size(self, model: ServedModel, name: str, size: int | None) -> None:
         """Raise Refusal if the field `name` exceeds `most`."""
@@ -139,7 +131,7 @@ class Service:
         lines: Sequence[Line | Pair],
         *,
         in_order: bool = False,
-    ) -> AsyncGenerator[tuple[int, Translation | ScoredPair], None]:
+    ) -> AsyncGenerator[tuple[int, Translation | Hypothesis], None]:
         """Yield the number and outcome of each line when it is ready.
 
         Closing the generator cancels the other lines. Raises Refusal like `check`, if the queue is

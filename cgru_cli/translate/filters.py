@@ -86,7 +86,9 @@ class Split:
         pieces = self._split(text)
 
         def undo(parts: Sequence[Translation]) -> Translation:
-            return parts[0] if len(parts) == 1 else self._joined(text, pieces, parts)
+            if len(parts) > 1:
+                return self._joined(text, pieces, parts)
+            return _moved(parts[0], max(0, text.find(pieces[0])))
 
         return pieces, undo
 
@@ -134,3 +136,12 @@ class Split:
         )
         whole = whole.reversed() if self._right_left else whole
         return parts[0]._replace(source=source, factored=source, hypotheses=[whole][: len(best)])
+
+
+def _moved(part: Translation, place: int) -> Translation:
+    """The translation of a part that begins at a place of the text."""
+    moved = [
+        one._replace(source_offsets=[place + offset for offset in one.source_offsets])
+        for one in part.hypotheses
+    ]
+    return part._replace(hypotheses=moved) if place else part

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from ..errors import CgruError, UsageError
 from ..options.translate import TranslateOptions
 from ..output.heatmap.heatmaps import Heatmaps
-from ..output.layout import Layout
 from ..parameters.program import reads_as
 from ..system.line_writer import LineWriter
 from ..system.lines import LineReader, check_distinct
@@ -21,7 +20,7 @@ from ..system.terminal import ProgressCounter, tell
 from ..system.windows import InOrder, windows
 from .line_search import LineSearch, search_of
 from .plan import SearchPlan
-from .results import Translation
+from .results import rendered
 from .resume import finished_lines
 from .shortlists import shortlist_of
 from .translator import Translator, translator_of
@@ -137,14 +136,3 @@ def _translate(
             progress.add(not translation.empty)
         start += len(window)
     progress.close()
-
-
-def rendered(layout: Layout, translation: Translation, apart: bool) -> tuple[str, str]:
-    """The text of a line, and its alignments ("" unless they go to a separate file, `apart`)."""
-    number, hypotheses = translation.number, translation.hypotheses
-    source = translation.factored if layout.shows_factors else translation.source
-    if translation.empty and (apart or not layout.writes_objects):
-        return layout.empty_line(number, hypotheses[0]), ""
-    if apart:
-        return layout.render_apart(number, source, hypotheses)
-    return layout.render(number, source, hypotheses), ""

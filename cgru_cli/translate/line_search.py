@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,22 +21,55 @@ from ..system.windows import batches
 from .filters import Undo, filtered, filters_of
 from .phrases import Fields
 from .plan import SearchPlan
-from .requests import Request, RequestReader
+from .requests import PreparedLine, RequestReader
 from .results import Results, Translation
 
 if TYPE_CHECKING:
+    from ..search.ensemble import Ensemble
     from ..search.hypotheses import SearchBatch, SearchResult
+    from ..search.runtime import PreparedModel
     from ..search.settings import SearchSettings
+
+
+class Networks:
+    """The networks of a search, prepared by the first thread that needs them; others wait."""
+
+    def __init__(
+        self,
+        prepare: Callable[[LoadedModel], PreparedModel],
+        models: Sequence[LoadedModel],
+        weights: Sequence[float],
+    ):
+        self._prepare, self._models, self._weights = prepare, models, weights
+        self._preparing = threading.RLock()
+        self._ensemble: Ensemble | None = None
+        self._prepared: list[PreparedModel] = []
+
+    @property
+    def ensemble(self) -> Ensemble:
+        """The networks for a search."""
+        from ..search.ensemble import Ensemble
+
+        with self._preparing:
+            if self._ensemble is None:
+                self._prepared = [self._prepare(loaded) for loaded in self._models]
+                self._ensemble = Ensemble(self._prepared, self._weights)
+            return self._ensemble
+
+    @property
+    def prepared(self) -> list[PreparedModel]:
+        """The network of each model, for scores."""
+        assert self.ensemble  # noqa: S101 - prepares them
+        return self._prepared
 
 
 class LineSearch:
     """Searches for translations of lines, with one model or an ensemble."""
 
-    def __init__(self, plan: SearchPlan, models: Sequence[LoadedModel], *, scores: bool = False):
-        """models: the plan's models, whose arrays move into the networks. scores: whether
-        `prepared` is needed for scoring, too.
+    def __init__(self, plan: SearchPlan, models: Sequence[LoadedModel], *, serving: bool = False):
+        """models: the plan's models, whose arrays move into the networks. serving: prepare the
+        networks on first use, for scoring too.
         """
-        from ..search.ensemble import Ensemble
         from ..search.runtime import Settings, prepared
         from ..search.scoring import Members
 
@@ -47,12 +81,15 @@ class LineSearch:
         settings = Settings(options.device, options.cpu_threads)
         self.threads = settings.threads
         shows_each = bool(options.heatmap) and len(plan.weights) > 1
-        once = not (scores or shows_each)
-        self.prepared = [
-            prepared(one.model, options.precision, settings, once=once) for one in models
-        ]
-        self._ensemble = Ensemble(self.prepared, weights)
-        self._members = Members(self.prepared) if shows_each else None
+        once = not (serving or shows_each)
+
+        def prepare(loaded: LoadedModel) -> PreparedModel:
+            return prepared(loaded.model, options.precision, settings, once=once)
+
+        self.networks = Networks(prepare, models, weights)
+        if not serving:
+            self.networks.ensemble  # noqa: B018 - prepares them
+        self._members = Members(self.networks.prepared) if shows_each else None
         self._follow(plan)
 
     def following(self, plan: SearchPlan) -> LineSearch:
@@ -88,7 +125,7 @@ class LineSearch:
         line; line numbers seed samples together with the seed. n_best: whether to find all
         hypotheses; otherwise the search may end once the best hypothesis is certain.
         """
-        requests: list[Request] = []
+        requests: list[PreparedLine] = []
         undos: dict[int, Undo] = {}
         waiting: dict[int, list[Translation | None]] = {}
         for number, line in enumerate(lines, first):
@@ -104,7 +141,7 @@ class LineSearch:
                 whole = undos.pop(one.number)(parts)
                 yield whole if len(parts) == 1 else whole.without_attention()
 
-    def _found(self, requests: Sequence[Request], *, n_best: bool) -> Iterator[Translation]:
+    def _found(self, requests: Sequence[PreparedLine], *, n_best: bool) -> Iterator[Translation]:
         """The translations of requests, as they become ready."""
         searched = []
         for request in requests:
@@ -117,20 +154,20 @@ class LineSearch:
         if not n_best and self.plan.channel is None:
             settings = self.plan.ending_early(settings)
         while searched:
-            again: list[Request] = []
+            again: list[PreparedLine] = []
             yield from self.results.translations(self._accepted(searched, settings, again))
             searched = again  # with their phrases forced, so at most once
 
     def _accepted(
-        self, searched: Sequence[Request], settings: SearchSettings, again: list[Request]
-    ) -> Iterator[tuple[Request, Sequence[SearchResult]]]:
+        self, searched: Sequence[PreparedLine], settings: SearchSettings, again: list[PreparedLine]
+    ) -> Iterator[tuple[PreparedLine, Sequence[SearchResult]]]:
         """The results of lines that satisfy their constraints; `again` receives the other lines."""
         lengths = [len(request.source) for request in searched]
         batches = self._batches(lengths)
         sizes = [length + 1 for length in lengths]
         threads = together_in(self.max_tokens, sizes, batches, self.threads)
         if threads > 1:
-            self._ensemble.share_processors()
+            self.networks.ensemble.share_processors()
             if self.plan.channel:
                 self.plan.channel.share_processors()
         # the longest first, so that all threads end at about the same time
@@ -154,7 +191,7 @@ class LineSearch:
         every = list(range(len(lengths)))
         return [every[i : i + plan.mini_batch] for i in range(0, len(every), plan.mini_batch)]
 
-    def begin(self, requests: Sequence[Request]) -> SearchBatch:
+    def begin(self, requests: Sequence[PreparedLine]) -> SearchBatch:
         """The batch of some lines, for a search."""
         from ..search.hypotheses import SearchBatch
 
@@ -163,8 +200,10 @@ class LineSearch:
         constraints = [request.constraints for request in requests]
         prefixes = [request.prefix for request in requests]
         limits = [
-            max(self.plan.limit(length), one.required.fewest_words if one else 0) + len(prefix)
-            for length, prefix, one in zip(lengths, prefixes, constraints, strict=True)
+            max(self.plan.limit(length), one.needed) + len(one.prefix)
+            if one.more is None
+            else len(one.prefix) + one.more
+            for length, one in zip(lengths, requests, strict=True)
         ]
         texts = [request.source for request in requests]
         sources = [loaded.source_batch(texts, numbers) for loaded in self.models]
@@ -172,7 +211,7 @@ class LineSearch:
             [*prefix, *(one.required.words if one else ())]
             for prefix, one in zip(prefixes, constraints, strict=True)
         ]
-        states = self._ensemble.begin(sources, self._output_words(sources, required))
+        states = self.networks.ensemble.begin(sources, self._output_words(sources, required))
         return SearchBatch(states, lengths, limits, prefixes, constraints, numbers)
 
     def _output_words(
@@ -201,8 +240,8 @@ class LineSearch:
         ]
 
     def _searched(
-        self, requests: Sequence[Request], settings: SearchSettings
-    ) -> Iterator[tuple[Request, list[SearchResult]]]:
+        self, requests: Sequence[PreparedLine], settings: SearchSettings
+    ) -> Iterator[tuple[PreparedLine, list[SearchResult]]]:
         """The results of a batch of lines."""
         from ..search.beam import shrinking_beam
         from ..search.nematus_tf_beam import nematus_tf_beam

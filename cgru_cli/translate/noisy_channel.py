@@ -33,7 +33,7 @@ from ..text.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from ..search.noisy_channel import ChannelRanking
     from ..search.settings import SearchSettings
-    from .requests import Request
+    from .requests import PreparedLine
 
 
 class NoisyChannel:
@@ -111,7 +111,7 @@ class NoisyChannel:
         for forced in self._forced:
             forced.share_processors()
 
-    def ranking(self, begun: Sequence[Request]) -> ChannelRanking:
+    def ranking(self, begun: Sequence[PreparedLine]) -> ChannelRanking:
         """The ranking of hypotheses in a beam; begun: its lines, to which new batches are added."""
         from ..search.noisy_channel import ChannelRanking
 
@@ -126,7 +126,7 @@ class NoisyChannel:
         return ChannelRanking(self._sum, self._candidates or 0, score)
 
     def scored(
-        self, requests: Sequence[Request], lists: Sequence[Sequence[Hypothesis]]
+        self, requests: Sequence[PreparedLine], lists: Sequence[Sequence[Hypothesis]]
     ) -> list[list[Hypothesis]]:
         """Add the scores of both models to the hypotheses of each line, in the same order."""
         sources, of_channel, of_lm = [], [], []
@@ -151,7 +151,7 @@ class NoisyChannel:
     def _reading_order(self, words: Sequence[str]) -> list[str]:
         return list(words[::-1] if self._direct.right_left else words)
 
-    def _source(self, request: Request) -> list[str]:
+    def _source(self, request: PreparedLine) -> list[str]:
         """The words of a line as the channel model writes them, in reading order."""
         if self._channel_reading is None:
             return list(self._direct.without_factors(request.source))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..errors import CgruError, at, note
+from ..errors import CgruError, PhraseError, at, note
 from ..formats.loaded_model import LoadedModel, Reading
 from ..system.structured_files import read_bytes
 from ..text.source_words import BEGINS
@@ -24,10 +24,6 @@ LARGEST = 1 << 26  # bytes of a file of phrases
 
 
 Requirement = str | Sequence[str]  # a phrase, or alternatives, any of which satisfies it
-
-
-class PhraseError(CgruError):
-    """Raised for constraints that no translation satisfies."""
 
 
 class Fields(NamedTuple):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..search.hypotheses import SearchResult
 
 
-class Request(NamedTuple):
+class PreparedLine(NamedTuple):
     """A line of input, or a part of one, as the models read it."""
 
     number: int  # of the line, counted from 0
@@ -30,6 +30,12 @@ class Request(NamedTuple):
     empty: bool = False  # whether the line has no words
     undo: Callable[[str], str] = str  # puts copied spans in the place of placeholders
     part: int = 0  # of the line, counted from 0
+    more: int | None = None  # the number of words after the prefix at which to end, if limited
+
+    @property
+    def needed(self) -> int:
+        """The number of words, with EOS, of the shortest translation with the required phrases."""
+        return self.constraints.required.fewest_words if self.constraints else 0
 
     def accepted(self, results: Sequence[SearchResult]) -> Sequence[SearchResult] | None:
         """The results with all required phrases; None if the best one lacks a phrase.
@@ -42,7 +48,7 @@ class Request(NamedTuple):
         kept = [one for one in results if self.constraints.satisfied_by(one.words.tolist())]
         return kept if kept and kept[0] is results[0] else None
 
-    def forced(self) -> Request:
+    def forced(self) -> PreparedLine:
         """The request for the second search."""
         assert self.constraints  # noqa: S101 - for types: they were not satisfied
         return self._replace(constraints=dataclasses.replace(self.constraints, forced=True))
@@ -74,7 +80,7 @@ class RequestReader:
         """Warn about lines that were cut."""
         self._lines.report()
 
-    def read(self, fields: Fields, number: int, part: int = 0) -> Request:
+    def read(self, fields: Fields, number: int, part: int = 0) -> PreparedLine:
         """A line (counted from 0), or a part of one, as the models read it.
 
         Raises CgruError if the line cannot be prepared, if it is a source text for a language
@@ -89,7 +95,7 @@ class RequestReader:
         words = self.words(masked.text, number)
         if self._source.reads_source and not self._source.reads_words:
             self._source.ids(words, number)  # to reject an unknown condition before the search
-        return Request(
+        return PreparedLine(
             number,
             words,
             self.prefix(fields.beginning, number) if fields.beginning else [],

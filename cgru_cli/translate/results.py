@@ -14,12 +14,13 @@ from ..errors import warn
 from ..formats.loaded_model import LoadedModel
 from ..output.heatmap.view import MEAN, View, model_names
 from ..output.hypothesis import Hypothesis
+from ..output.layout import Layout
 from ..parameters.program import Program
 from ..text import subwords, unknown_words
 from ..text.offsets import offsets
 from .expected_utility import ranked
 from .plan import SearchPlan
-from .requests import Request
+from .requests import PreparedLine
 
 if TYPE_CHECKING:
     from ..search.hypotheses import SearchResult
@@ -63,7 +64,7 @@ class Results:
         self._target = target.with_unk(plan.unk) if plan.unk else target
 
     def translations(
-        self, lines: Iterable[tuple[Request, Sequence[SearchResult]]]
+        self, lines: Iterable[tuple[PreparedLine, Sequence[SearchResult]]]
     ) -> Iterator[Translation]:
         """The translations of lines as their searches end, ranked by the noisy channel if any."""
         if self._channel is None or self._channel.within_beam:
@@ -83,7 +84,7 @@ class Results:
 
     def translation(
         self,
-        request: Request,
+        request: PreparedLine,
         results: Sequence[SearchResult],
         settings: SearchSettings | None = None,
     ) -> Translation:
@@ -112,7 +113,7 @@ class Results:
         words = results[0].words.tolist() if results else ()
         return Translation(request.number, request.part, source, request.source, hypotheses, words)
 
-    def empty(self, request: Request) -> Translation:
+    def empty(self, request: PreparedLine) -> Translation:
         """The translation of a line without words."""
         nothing = Hypothesis((), True, 0.0, 0.0, model_scores=(0.0,) * len(self._plan.weights))
         nothing = nothing._replace(detokenized="")
@@ -144,7 +145,7 @@ class Results:
         return views
 
     def _hypothesis(
-        self, result: SearchResult, source: Sequence[str], request: Request
+        self, result: SearchResult, source: Sequence[str], request: PreparedLine
     ) -> Hypothesis:
         """The hypothesis of a result; source: its words without factors."""
         right_left = self._plan.layout.right_left
@@ -191,3 +192,14 @@ class Results:
         if preprocessing:
             return preprocessing.undo(text, "target")
         return subwords.join_bpe(text) if options.join_bpe else text
+
+
+def rendered(layout: Layout, translation: Translation, apart: bool) -> tuple[str, str]:
+    """The text of a line, and its alignments ("" unless they go to a separate file, `apart`)."""
+    number, hypotheses = translation.number, translation.hypotheses
+    source = translation.factored if layout.shows_factors else translation.source
+    if translation.empty and (apart or not layout.writes_objects):
+        return layout.empty_line(number, hypotheses[0]), ""
+    if apart:
+        return layout.render_apart(number, source, hypotheses)
+    return layout.render(number, source, hypotheses), ""

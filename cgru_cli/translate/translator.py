@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Unpack, overload
 
-from ..errors import UsageError
+from ..documents.sentences import Sentences
+from ..errors import CgruError, UsageError
 from ..formats.loaded_model import LoadedModel, ModelSource, loaded_models
 from ..options.keywords import (
     Arguments,
@@ -25,10 +28,14 @@ from ..options.translate import TranslateOptions
 from ..output.hypothesis import Hypothesis
 from ..system.terminal import Progress, counting
 from ..system.windows import in_order, sizes
+from .filters import Filter, Marks, Split, Undo, filtered
 from .line_search import LineSearch, search_of
 from .phrases import Fields, Requirement
 from .plan import SearchPlan
+from .results import Translation, rendered
+from .session import Session
 
+_PRINTED = ("n_best", "n_best_size", "word_scores", "alignment")  # options for `printed`
 _NOTHING = Hypothesis((), False, -math.inf, -math.inf)
 
 
@@ -37,7 +44,8 @@ class TranslatorSettings(NamedTuple):
 
     raw_text: whether it prepares text itself; longest: the number of words of a line that it reads;
     limit: the maximum length of a translation, of a source of this length, both with EOS;
-    suppressed: the id of the unknown word if translations never have it; weights: of the models.
+    suppressed: the id of the unknown word if translations never have it; weights: of the models;
+    on_gpu: whether it computes on a GPU.
     """
 
     raw_text: bool
@@ -49,6 +57,7 @@ class TranslatorSettings(NamedTuple):
     suppressed: int | None
     weights: tuple[float, ...]
     mini_batch: int
+    on_gpu: bool
 
 
 class Translator:
@@ -63,13 +72,16 @@ class Translator:
         vocabularies: Sequence[str] = (),
         *,
         attention: bool = True,
+        serving: bool = False,
         **options: Unpack[TranslatorKeywords],
     ):
         """models: files of any program, or models from `load_model`, which remain unchanged.
 
         vocabularies: files, source (one per factor) then target, if models name none. attention:
-        whether hypotheses have attention, if the models do. options: those of `cgru translate`,
-        with "_" for "-" in their names; the defaults are those of the model's program.
+        whether hypotheses have attention, if the models do. serving: for a command that is a
+        server: prepare the models on first use, for `PairScorer.sharing` too, and let messages name
+        flags. options: those of `cgru translate`, with "_" for "-" in their names; the defaults are
+        those of the model's program.
 
         Raises CgruError for models that cannot be read or form an ensemble; UsageError for invalid
         arguments.
@@ -77,14 +89,17 @@ class Translator:
         given = {"attention": attention, **options}
         self._arguments = Arguments.of(models, vocabularies, given)
         self._wording: Callable[[], contextlib.AbstractContextManager] = in_python
-        with in_python():
-            values = checked(TranslateOptions, options, [*TranslatorKeywords.__annotations__])
+        if serving:
+            self._wording = contextlib.nullcontext
+        with self._wording():
+            known = [*TranslatorKeywords.__annotations__, *(_PRINTED if serving else ())]
+            values = checked(TranslateOptions, options, known)
             loaded = loaded_models(models, vocabularies)
             names = tuple(str(one.model.path) for one in loaded)
             asked = TranslateOptions(model=names, vocabularies=tuple(vocabularies), **values)
             self._attends = attention and any(one.model.structure.attends for one in loaded)
             plan = self._planned(SearchPlan(asked, loaded))
-            self._search = LineSearch(plan, loaded)
+            self._search = LineSearch(plan, loaded, serving=serving)
 
     @property
     def models(self) -> list[LoadedModel]:
@@ -94,6 +109,8 @@ class Translator:
     @property
     def settings(self) -> TranslatorSettings:
         """The defaults of the models' program, with the options of this translator."""
+        from ..search.runtime import uses_gpu
+
         plan = self._search.plan
         return TranslatorSettings(
             plan.reading.preprocessing is not None,
@@ -105,6 +122,7 @@ class Translator:
             plan.settings.unk,
             plan.weights,
             plan.mini_batch,
+            uses_gpu(plan.options.device),
         )
 
     @property
@@ -186,6 +204,82 @@ class Translator:
         listed = list(results)
         return listed[0] if single else listed
 
+    def filtered(
+        self,
+        text: str,
+        *,
+        lines: str | None = None,
+        markup: str | None = None,
+        sentences: Sentences | None = None,
+    ) -> tuple[list[str], Undo]:
+        """The lines to translate of a text, and the function from their translations to its own.
+
+        lines: the line break at which to split the text; markup: html or markdown, the form of the
+        marks in each line to place in its translation; sentences: splits each line into sentences.
+        For translations of a `session`; `translate` does this by its options.
+        """
+        plan = self._stepwise.plan
+        filters: list[Filter] = []
+        if lines:
+            filters.append(Split(lambda text: text.split(lines), lines.join, plan))
+        if markup:
+            filters.append(Marks(markup, plan))
+        if sentences:
+            filters.append(Split(sentences.split, sentences.join, plan))
+        return filtered(text, filters)
+
+    def session(
+        self,
+        *,
+        n_best: int = 1,
+        alignment: bool = False,
+        beam_size: int | None = None,
+        normalize: float | None = None,
+        suppress_unk: bool | None = None,
+        **options: Any,
+    ) -> Session:
+        """A search that lines may join and leave while it runs.
+
+        n_best: the number of translations of a line to find; alignment: keep the attention. None:
+        as for this translator. options: other search options of `cgru translate`. Raises CgruError
+        for options that the models do not support.
+        """
+        plan = self._search.plan
+        given = plan.settings
+        if options:
+            with in_python():
+                asked = dataclasses.replace(plan.options, beam_size=beam_size, **options)
+                given = SearchPlan(asked, self._search.direct, plan).settings
+        least = given.beam_size if given.utility else max(given.beam_size, n_best)
+        if n_best > (beam_size := beam_size or least):
+            raise CgruError(f"n_best {n_best}: more than the beam_size, {beam_size}")
+        unk = given.unk
+        if suppress_unk is not None:
+            unk = self.models[0].target.unk_id if suppress_unk else None
+        settings = dataclasses.replace(
+            given,
+            unk=unk,
+            beam_size=beam_size,
+            normalize=given.normalize if normalize is None else normalize,
+            with_alignment=given.with_alignment or alignment,
+        )
+        settings = settings if n_best > 1 else plan.ending_early(settings)
+        return Session(self._stepwise, settings)
+
+    @functools.cached_property
+    def _stepwise(self) -> LineSearch:
+        """The search for sessions, in which lines do not affect each other."""
+        plan = copy.copy(self._search.plan)
+        plan.shared_shortlist, plan.offsets = False, True
+        return self._search.following(plan)
+
+    def printed(self, translation: Translation) -> str:
+        """The text that `cgru translate` prints for a translation of a `session`.
+
+        With `serving`, the constructor also takes the options of this output.
+        """
+        return rendered(self._search.plan.layout, translation, False)[0]
+
     def tokenize(self, line: str) -> list[str]:
         """The words or sub-words of a source line, as the first model reads it."""
         with in_python():
@@ -199,6 +293,7 @@ class Translator:
 
     def _planned(self, plan: SearchPlan) -> SearchPlan:
         attends = plan.options.unk_replace or bool(plan.options.markup) or self._attends
+        attends = attends or plan.layout.alignment is not None
         plan.settings = dataclasses.replace(plan.settings, with_alignment=attends)
         return plan
 
@@ -293,3 +388,8 @@ def translator_of(options: TranslateOptions) -> Translator:
     translator._wording, translator._attends = contextlib.nullcontext, False
     translator._search = search_of(options)
     return translator
+
+
+def networks_of(translator: Translator) -> LineSearch:
+    """The search of a translator, to share its networks."""
+    return translator._search
