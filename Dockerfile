@@ -2,7 +2,11 @@
 FROM python:3.12-slim-bookworm AS build
 WORKDIR /source
 COPY . .
-RUN python -m venv /opt/cgru && /opt/cgru/bin/pip install --no-cache-dir '.[serve,prep,documents]'
+# A server does not train: TensorFlow and Keras are left out.
+RUN python -m venv /opt/cgru && pip install --no-cache-dir "uv<1" \
+  && printf "tensorflow; python_version < '3'\nkeras; python_version < '3'\n" > /no-training.txt \
+  && uv pip install --no-cache --python /opt/cgru/bin/python --override /no-training.txt \
+  '.[serve,prep,documents]'
 
 FROM python:3.12-slim-bookworm
 COPY --from=build /opt/cgru /opt/cgru

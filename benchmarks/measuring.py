@@ -57,12 +57,15 @@ with open(sys.argv[1], "w") as file:
 
 def process(command: list[str], stdout=subprocess.DEVNULL, environment=None) -> Run:
     """Run a whole process, including start-up. Exits if it fails."""
+    # Start-up would take longer if Python compiled the modules in every process.
+    inherited = os.environ.copy()
+    inherited.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.NamedTemporaryFile("r") as result:
         subprocess.run(
             [sys.executable, "-ISc", BETWEEN, result.name, *command],
             stdout=stdout,
             stderr=subprocess.DEVNULL,
-            env=os.environ | (environment or {}),
+            env=inherited | (environment or {}),
             check=True,
         )
         status, run = read_usage(result)

@@ -296,9 +296,12 @@ def check_ensemble(models: Sequence[LoadedModel]) -> None:
     first, *others = [one for one in models if one.reads_source] or models
     for other in others:
         if other.source_reversed != first.source_reversed:
+            orders = ["right to left", "left to right"]
+            if first.source_reversed:
+                orders.reverse()
             raise CgruError(
-                f"{other.model.path}: reads the source from the other end than "
-                f"{first.model.path}, {rerank}"
+                f"{other.model.path}: reads the source {orders[0]}, "
+                f"{first.model.path} {orders[1]}, {rerank}"
             )
 
 

@@ -1,4 +1,4 @@
-"""`cgru score --word-top-k`: a model's most probable words at each word of given texts."""
+"""`cgru score --word-top-k`: a model's most probable words at each word of a text."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..corpus.teacher_words import TeacherWriter
-from ..errors import CgruError, UsageError
+from ..corpus import teacher_words
+from ..corpus.columns import GrowingArray
+from ..errors import UsageError
 from ..formats.loaded_model import LoadedModel, check_ensemble
 from ..system.atomic_files import atomic_write
 from ..system.side_by_side import side_by_side, together_in
@@ -21,19 +22,13 @@ from .plan import ScorePlan
 def write(plan: ScorePlan, models: Sequence[LoadedModel], pairs: Pairs) -> None:
     """Write the most probable words to --output.
 
-    Raises UsageError for several models without --ensemble; CgruError for models that write from
-    right to left or write labels, and for unreadable input.
+    Rows are in the order of the text, also for a model that writes from right to left. Raises
+    UsageError for several models without --ensemble, CgruError for unreadable input.
     """
     options = plan.options
     if len(models) > 1 and not plan.weights:
         raise UsageError("--word-top-k: several models need --ensemble")
     check_ensemble(models)
-    for loaded in models:
-        if loaded.right_left or not loaded.writes_text:
-            raise CgruError(
-                f"{loaded.model.path}: --word-top-k needs a model that writes text from left to "
-                "right"
-            )
     from ..search.runtime import Settings, prepared
     from ..search.scoring import TopWords
 
@@ -60,13 +55,15 @@ def write(plan: ScorePlan, models: Sequence[LoadedModel], pairs: Pairs) -> None:
         target, mask = models[0].target_batch([line[0].target for line in lines])
         ids, log_probs = top_words(sources, target, mask)
         ends = np.cumsum(mask.sum(axis=1, dtype=np.int64))[:-1]
-        rows = zip(np.split(ids, ends), np.split(log_probs, ends), strict=True)
-        yield from zip(numbers, rows, strict=True)
+        columns = [np.split(ids, ends), np.split(log_probs, ends)]
+        if models[0].right_left:
+            columns = [list(map(in_text_order, column)) for column in columns]
+        yield from zip(numbers, zip(*columns, strict=True), strict=True)
 
     in_order, first = InOrder[tuple[np.ndarray, np.ndarray]](), 0
     progress = ProgressCounter("pairs", options.quiet)
     with atomic_write(options.output or "") as file:
-        writer = TeacherWriter(file, k)
+        writer = GrowingArray(file, teacher_words.ENTRY, (k,))
         for window in pairs.windows(options.mini_batch, options.maxi_batch):
             lines = [
                 [scorer.read(pair.source, pair.target, number) for scorer in scorers]
@@ -82,8 +79,13 @@ def write(plan: ScorePlan, models: Sequence[LoadedModel], pairs: Pairs) -> None:
                 threads,
             ):
                 for ready in in_order.put(number, rows):
-                    writer.write(*ready)
+                    writer.append(teacher_words.entries(*ready))
                 progress.add(1)
             first += len(window)
         writer.close()
     progress.close()
+
+
+def in_text_order(rows: np.ndarray) -> np.ndarray:
+    """The rows (T,..) of words that were written from right to left, and of the end of sentence."""
+    return np.concatenate([rows[-2::-1], rows[-1:]])

@@ -179,7 +179,7 @@ def test_a_source_that_is_read_from_its_end_is_shown_from_its_beginning(tmp_path
             np.testing.assert_allclose(one.alignment, other.alignment[:, columns], atol=1e-6)
     ids, _ = backward.source_batch([["a", "b"]])
     assert ids[0, :, 0].tolist() == [SOURCE.index("b"), SOURCE.index("a"), 0]
-    with pytest.raises(CgruError, match="reads the source from the other end than"):
+    with pytest.raises(CgruError, match="reads the source right to left, "):
         Translator([plain, backward])
 
 

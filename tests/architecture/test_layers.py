@@ -1,6 +1,7 @@
 """Layers, imports and options are as `docs/architecture.md` describes them."""
 
 import ast
+import functools
 import re
 import sys
 import warnings
@@ -138,6 +139,7 @@ class Import(NamedTuple):
     alias: str = ""  # the name that is imported from a module of the package
 
 
+@functools.cache
 def _imports(module: str) -> list[Import]:
     tree = ast.parse(MODULES[module].read_text("utf-8"))
     here = module.split(".")[:-1]

@@ -191,11 +191,15 @@ def test_a_model_that_its_converter_damaged_is_refused(shared):
 # -- every structure against the float64 oracle ----------------------------------------------------
 
 
-@settings(max_examples=12)
-@given(structures(), st.integers(0, 1000))
-def test_any_structure_is_the_oracles(structure, seed):
-    lengths = [(3, 2), (0, 1), (1, 3)]
-    check(structure, seed, Texts(*random_pairs(structure, seed, lengths)))
+@pytest.mark.parametrize("count", choice([3, 12], 3, others=LONG))
+def test_any_structure_is_the_oracles(count):
+    @settings(max_examples=count)
+    @given(structures(), st.integers(0, 1000))
+    def is_the_oracles(structure, seed):
+        lengths = [(3, 2), (0, 1), (1, 3)]
+        check(structure, seed, Texts(*random_pairs(structure, seed, lengths)))
+
+    is_the_oracles()
 
 
 @pytest.mark.parametrize("name", choice(NAMED, *EIGHT))

@@ -223,6 +223,7 @@ def test_rows_of_padding_do_not_count():
             assert one == pytest.approx(other, rel=1e-5)
 
 
+@pytest.mark.long
 def test_norms_whose_squares_overflow_float32():
     """At the limits of float32, and beyond."""
     s = typed(Type.LM, decoder_unit=Unit.RELU, target_embedding=4)

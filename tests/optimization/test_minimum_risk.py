@@ -7,6 +7,7 @@ import tensorflow as tf
 from cases import random_arrays, tiny
 from forced import force_decode
 from models import double_precision, log_probabilities, pad_source, pad_target
+from selection import LONG, choice
 
 from cgru_cli.corpus.batches import Batch
 from cgru_cli.formats import read_model
@@ -50,7 +51,8 @@ def by_formula(arrays, alpha, mix, smoothing):
 
 @pytest.mark.parametrize("packed", [True, False])
 @pytest.mark.parametrize(
-    ("alpha", "mix", "smoothing"), [(1.0, 0.0, 0.0), (0.3, 0.2, 0.0), (0.3, 0.2, 0.15)]
+    ("alpha", "mix", "smoothing"),
+    choice([(1.0, 0.0, 0.0), (0.3, 0.2, 0.0), (0.3, 0.2, 0.15)], (0.3, 0.2, 0.15), others=LONG),
 )
 def test_cost_and_gradient_are_the_formulas(alpha, mix, smoothing, packed):
     objective = ExpectedRisk(alpha, mix, smoothing)
@@ -140,6 +142,7 @@ def test_candidates(with_reference):
             assert bool(kept) == (bool(words) and (words != reference or with_reference))
 
 
+@pytest.mark.long
 def test_candidates_depend_on_seed_and_number_only():
     one = sampler()
     ((whole, _),) = one(batch(), {}, [40, 41])

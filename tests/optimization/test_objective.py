@@ -65,7 +65,7 @@ def cost(structure, arrays, examples, smoothing=0.0, packed=True, dropped=None, 
 
 
 @pytest.mark.parametrize("name", NAMED)
-@pytest.mark.parametrize("smoothing", [0.0, 0.15])
+@pytest.mark.parametrize("smoothing", choice([0.0, 0.15], 0.15, others=LONG))
 def test_a_batch_costs_what_its_sentences_do(name, smoothing):
     structure = tiny(**NAMED[name])
     arrays, some = random_arrays(structure), pairs(structure)
@@ -190,7 +190,6 @@ def one_row(examples, row):
     ("name", "guide"),
     choice(
         [*(("plain", guide) for guide in GUIDES), ("lexical", GUIDES[1])],
-        ("plain", GUIDES[2]),
         ("lexical", GUIDES[1]),
         others=LONG,
     ),

@@ -91,6 +91,7 @@ def test_every_number_has_bounds_on_both_sides_and_a_default_within(stated):
         assert one is None or one in flag.bounds
 
 
+@pytest.mark.long
 @each_row("stated", NUMBERS, ids=named)
 def test_numbers_out_of_bounds_are_refused_by_name(stated):
     command, _, flag, _ = stated

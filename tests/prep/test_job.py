@@ -566,6 +566,7 @@ def prepared_cgru(*arguments, **more):
     return subprocess.run(server.command("prep", *arguments), capture_output=True, **more)
 
 
+@pytest.mark.long
 def test_from_the_command_line(text, tmp_path):
     source, target = text(PAIRS)
     test = text(PAIRS[:3], "t")

@@ -697,6 +697,7 @@ def test_a_suppressed_word_is_never_drawn():
         assert len(firsts) == (top or V - 1)
 
 
+@pytest.mark.long
 @given(
     sources=st.lists(st.lists(st.integers(2, 5), min_size=1, max_size=7), min_size=1, max_size=12),
     cut=st.integers(1, 5),

@@ -49,6 +49,7 @@ def test_results_come_in_order_and_errors_are_raised(jobs):
         assert list(workers.in_order(partial(add, 5), [1, 2])) == [6, 7]
 
 
+@pytest.mark.long
 def test_chunks_are_read_no_further_than_needed():
     taken = []
 

@@ -230,6 +230,7 @@ def test_an_option_given_for_a_while_changes_no_later_choice(tmp_path):
     assert "Chosen when the run began: " in shown and "learning rate 0.003" in shown
 
 
+@pytest.mark.long
 def test_the_validation_text_stays_when_a_file_receives_translations(tmp_path):
     data = runs.prepared(tmp_path / "data")
     options = (data, "-m", tmp_path / "m.npz", *runs.PLAIN[4:])
@@ -238,6 +239,7 @@ def test_the_validation_text_stays_when_a_file_receives_translations(tmp_path):
     assert yaml.safe_load(runs.trained(*options, *more).output)["valid-lines"] == 500
 
 
+@pytest.mark.long
 def test_a_run_with_chosen_defaults_resumes_exactly(tmp_path):
     data = runs.prepared(tmp_path / "data")
     options = (*runs.PLAIN[4:], "--dropout-output", 0.3, "--valid-freq", 0, "--lr-warmup", "2e")
@@ -286,6 +288,7 @@ def test_a_run_of_an_earlier_version_gets_the_choice_for_values_that_it_lacks(tm
     assert yaml.safe_load(runs.trained(*options, "--dump-config").output)["learn-rate"] == 0.003
 
 
+@pytest.mark.long
 def test_a_run_without_chosen_defaults_keeps_the_declared_ones(tmp_path):
     """So does a run that an earlier version of cgru began."""
     options = (runs.prepared(tmp_path / "data"), "-m", tmp_path / "m.npz", "--valid-freq", 0)

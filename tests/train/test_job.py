@@ -250,6 +250,7 @@ def test_a_script_that_fails(data, model, tmp_path):
     assert re.search("script.*3", result.error)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("save", ["2u", "1e"])
 def test_a_save_goes_with_a_failing_script(data, tmp_path, save):
     """Whether a save is due or not; with a repaired script the run resumes, validates again, and
@@ -272,6 +273,7 @@ def test_a_save_goes_with_a_failing_script(data, tmp_path, save):
 # -- a run -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_whole_run(data, model, tmp_path):
     options = (
         "--after 2e -l 0.01 --keep 2 --save-freq 3u --valid-freq 8u --disp-freq 5u --disp-first 2 "
@@ -382,6 +384,7 @@ def test_validation_does_not_change_the_course(data, tmp_path):
     assert (tmp_path / "a" / "m.npz").read_bytes() == (tmp_path / "b" / "m.npz").read_bytes()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("compat", choice(["nematus", "nematus-tf"], "nematus", others=LONG))
 def test_the_model_of_nematus_is_the_best(data, model, compat):
     """The rate is so high that validation becomes worse."""

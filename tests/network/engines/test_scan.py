@@ -17,7 +17,7 @@ from models import (
     typed,
 )
 from named_structures import EIGHT, NAMED
-from selection import choice, in_turns
+from selection import LONG, choice, in_turns
 from tolerances import WEIGHTS
 
 from cgru_cli.corpus.dropout import Rates, masks
@@ -103,7 +103,7 @@ TRACED = ["plain", "deep cgru of LSTMs"]
 ONLY_DOUBLE = ["deep, Nematus-TF, rms norm", "deep cgru of LSTMs, Marian"]
 
 
-@pytest.mark.parametrize("name", choice(NAMED, *DROPPED))
+@pytest.mark.parametrize("name", choice(NAMED, DROPPED[1], long=DROPPED))
 def test_equals_autodiff_with_dropout(name):
     """In float64, and in float32; some traced, as in training."""
     structure = NAMED[name]
@@ -167,7 +167,9 @@ def assert_gradients_are_right(structure, batch):
 TYPES_AND_UNITS = [(kind, unit) for kind in Type for unit in WITH_STATE_PRODUCT]
 
 
-@pytest.mark.parametrize(("kind", "unit"), choice(TYPES_AND_UNITS, *TYPES_AND_UNITS[::5]))
+@pytest.mark.parametrize(
+    ("kind", "unit"), choice(TYPES_AND_UNITS, *TYPES_AND_UNITS[::10], long=TYPES_AND_UNITS[::5])
+)
 def test_every_type_with_every_unit(kind, unit):
     encoder = Encoder.UNIDIRECTIONAL if kind is Type.SEQ2SEQ else Encoder.BIDIRECTIONAL
     units = {"encoder_unit": unit, "decoder_unit": unit}
@@ -204,14 +206,14 @@ def test_a_crf(unit):
     assert_gradients_are_right(structure, example(structure))
 
 
-@pytest.mark.parametrize("kind", [Type.RNNSEARCH, Type.CGRU])
+@pytest.mark.parametrize("kind", choice([Type.RNNSEARCH, Type.CGRU], Type.CGRU, others=LONG))
 def test_a_start_from_the_last_backward_state(kind):
     start = {"decoder_start": DecoderStart.LAST_BACKWARD, "decoder_unit": Unit.GRU_BEFORE}
     structure = typed(kind, **start)
     assert_gradients_are_right(structure, example(structure))
 
 
-@pytest.mark.parametrize("name", choice(NAMED, *EIGHT))
+@pytest.mark.parametrize("name", choice(NAMED, *EIGHT[::2], long=EIGHT))
 def test_every_feature(name):
     structure = NAMED[name]
     assert_gradients_are_right(structure, example(structure))

@@ -66,6 +66,7 @@ def test_output_is_sacrebleus(evaluate, texts, ours, theirs, system):
     assert json.loads(printed) == json.loads(as_json)
 
 
+@pytest.mark.long
 def test_a_system_of_wmt17(evaluate, shared):
     folder = shared("data/wmt17-en-de")
     system = folder / "newstest2017.uedin-nmt.4722.en-de.gz"

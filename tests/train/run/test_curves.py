@@ -76,6 +76,7 @@ def test_no_records(tmp_path):
         curves.curves(tmp_path / "none")
 
 
+@pytest.mark.long
 def test_pictures(tmp_path):
     pytest.importorskip("matplotlib")
     model = tmp_path / "model.npz"
