@@ -70,9 +70,16 @@ class LoadedModel:
 
         Raises CgruError if that file is damaged.
         """
-        preprocessing = preprocessing_of([self], {})
-        source, target = preprocessing.settings.languages if preprocessing else ("", "")
+        source, target = self.preprocessing.settings.languages if self.preprocessing else ("", "")
         return (source, target) if source and target else None
+
+    @functools.cached_property
+    def preprocessing(self) -> Preprocessing | None:
+        """The preparation of raw text for this model; None if it reads prepared text.
+
+        Raises CgruError if its `preprocess.json` is damaged.
+        """
+        return preprocessing_of([self], {})
 
     @property
     def described(self) -> str:

@@ -52,7 +52,7 @@ def test_the_page_runs_and_prints_what_it_shows(tmp_path, monkeypatch):
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(compile(code, str(PAGE), "exec"), names)
         assert printed.getvalue() == shown
-    assert len(blocks) == 11 and sum(bool(shown) for _, shown in blocks) == 8
+    assert len(blocks) == 14 and sum(bool(shown) for _, shown in blocks) == 11
     assert np.load("tuned.npz")["Wemb"].shape == names["plain"].arrays["Wemb"].shape
     # the page prints the same translation as the command
     model = "examples/en-de.npz"
