@@ -96,7 +96,8 @@ def test_a_vector_in_text_is_trained_on_as_in_an_array(data, tmp_path):
         for name in ("numbers", "numbers.npy")
     ]
     assert corpora[0].fingerprints == corpora[1].fingerprints
-    assert corpora[0].source(2).view(np.float32).tolist() == [[np.float32(0.1), -2.0]]
+    vectors = corpora[0].columns["source"][2].view(np.float32)
+    assert vectors.tolist() == [[np.float32(0.1), -2.0]]
 
 
 @pytest.mark.parametrize("name", ["l", "v"])
