@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from .declaration import Group
 from .flags import Options
+from .scope import Scope
 
 GENERAL = Group("General")
-FILES = Group("Configuration files")
+FILES = Group("Configuration files", applies_to=Scope.MACHINE | Scope.VOCABULARY)
 
 
 @dataclass(frozen=True)

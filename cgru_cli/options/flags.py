@@ -16,6 +16,7 @@ from typing import Any
 from ..errors import UsageError
 from ..system.plain_numbers import plain_number
 from .kinds import Bounds, is_never, one_frequency, some_frequencies
+from .scope import Scope
 
 # The groups of all commands, in the order of the help and the documentation.
 _GROUPS = """
@@ -40,12 +41,12 @@ class Flag:
     the placeholder of the value; kind: parses a value, raising ValueError if it is invalid;
     choices: the allowed values, in upper or lower case; many: takes one or several values, and may
     be repeated; joined: several values are the words of one text; implied: the value of the option
-    if it is given without a value; needs: required options, each as typed (`--tune`,
-    `--objective mrt`, `--tune or --rerank`); excludes: options that it cannot be combined with;
-    by_data: describes the default that depends on the training data, if the declared default holds
-    only with --compat or --defaults fixed; no_effect: the reason why an option of earlier versions
-    has no effect, accepted with a note and not shown; former: choices of earlier versions, with
-    advice.
+    if it is given without a value; needs: required options, each as typed (`--tune`, `--objective
+    mrt`, `--tune or --rerank`); excludes: options that it cannot be combined with; applies_to:
+    scopes outside of which it is refused or not compared; by_data: describes the default that
+    depends on the training data, if the declared default holds only with --compat or --defaults
+    fixed; no_effect: the reason why an option of earlier versions has no effect, accepted with a
+    note and not shown; former: choices of earlier versions, with advice.
     """
 
     help: str
@@ -60,6 +61,7 @@ class Flag:
     implied: Any = None
     needs: tuple[str, ...] = ()
     excludes: tuple[str, ...] = ()
+    applies_to: Scope = Scope.EVERYWHERE
     group: str = ""
     by_data: str = ""
     no_effect: str = ""
@@ -242,6 +244,22 @@ class Options:
                 if _is_on(options, excluded, values):
                     raise UsageError(f"{stated.name} and {excluded} exclude each other")
 
+    def shared(self) -> dict[str, Any]:
+        """The values that determine the result on every machine, by field name."""
+        own = applying(type(self), Scope.MACHINE)
+        return {name: value for name, value in vars(self).items() if name not in own}
+
+    def changed(self, scope: Scope | None = None) -> Iterator[tuple[str, Flag]]:
+        """The options whose values differ from the declared defaults, by field name.
+
+        scope: only the options that apply to it.
+        """
+        options: type = type(self)
+        for name, (stated, default) in statements(options).items():
+            applies = scope is None or stated.applies_to & scope
+            if applies and getattr(self, name) != default:
+                yield name, stated
+
 
 def lacking(options: type, stated: Flag, values: Mapping[str, Any]) -> str:
     """The first option that `stated` needs and that is missing, "" if there is none.
@@ -283,6 +301,12 @@ def _fields(options: type) -> dict[str, str]:
 def by_data(options: type) -> frozenset[str]:
     """The fields whose defaults depend on the training data."""
     return frozenset(name for name, (stated, _) in statements(options).items() if stated.by_data)
+
+
+def applying(options: type, scope: Scope) -> dict[str, Flag]:
+    """The options of a scope, by field name."""
+    stated = statements(options).items()
+    return {name: flag for name, (flag, _) in stated if flag.applies_to & scope}
 
 
 def flag(options: type, name: str) -> str:

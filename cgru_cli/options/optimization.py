@@ -7,12 +7,13 @@ from typing import Literal, get_args
 
 from .batches import BatchOptions
 from .declaration import Group
+from .scope import Scope
 
 OBJECTIVE = Group("Objective")
 RISK = Group("Minimum risk training", needs="--objective mrt")
 TEACHING = Group("Objective", needs="--objective distill")
 OPTIMISER = Group("Optimiser")
-QUANTISING = Group("Optimiser", needs="--quantize-bits")
+QUANTISING = Group("Optimiser", needs="--quantize-bits", applies_to=Scope.RUN)
 RATE = Group("Learning rate")
 WARMUP = Group("Learning rate", needs="--lr-warmup")
 DECAY = Group("Learning rate", needs="--lr-decay")
@@ -26,7 +27,9 @@ DecayStrategy = Literal["epoch", "batches", "stalled", "epoch+batches", "epoch+s
 class OptimizationOptions(BatchOptions):
     """The third part of `TrainOptions`."""
 
-    objective: str = OBJECTIVE.choice("ce", "mrt", "distill", default="ce")("""
+    objective: str = OBJECTIVE.choice(
+        "ce", "mrt", "distill", default="ce", applies_to=Scope.DECODER
+    )("""
         --objective (--loss): objective to minimise: cross-entropy (ce), the expected risk of
         sampled translations (mrt, minimum risk training), or the cross-entropy with the words of a
         --teacher (distill, word-level distillation)""")
@@ -37,31 +40,45 @@ class OptimizationOptions(BatchOptions):
     label_smoothing: float = OBJECTIVE.probability(0.0, by_data="0.1 for models that translate")("""
         --label-smoothing P: label smoothing of the cross-entropy: probability spread evenly over
         the vocabulary""")
-    guided_alignment: tuple[str, ...] = OBJECTIVE("""
+    guided_alignment: tuple[str, ...] = OBJECTIVE.values(
+        applies_to=Scope.DECODER | Scope.MACHINE
+    )("""
         --guided-alignment FILE...: guide the attention by word alignments of the training text, one
         line `0-0 1-2` (source-target) per pair; a file for each pair of --train-sets, or none""")
-    guided_alignment_cost: GuideCost = OBJECTIVE.choice(*get_args(GuideCost), default="ce")("""
+    guided_alignment_cost: GuideCost = OBJECTIVE.choice(
+        *get_args(GuideCost), default="ce", needs="--guided-alignment"
+    )("""
         --guided-alignment-cost: cost of the attention given the alignments of --guided-alignment:
         cross-entropy (ce), mean squared error (mse), or -log of the attention on aligned words
-        (mult); needs --guided-alignment""")
-    guided_alignment_weight: float = OBJECTIVE.number(0, 1_000_000, default=0.1)("""
-        --guided-alignment-weight W: weight of the cost of attention, added to the cost of words;
-        needs --guided-alignment""")
-    data_weighting: tuple[str, ...] = OBJECTIVE("""
+        (mult)""")
+    guided_alignment_weight: float = OBJECTIVE.number(
+        0, 1_000_000, default=0.1, needs="--guided-alignment"
+    )("""
+        --guided-alignment-weight W: weight of the cost of attention, added to the cost of words""")
+    data_weighting: tuple[str, ...] = OBJECTIVE.values(
+        excludes="--objective mrt", applies_to=Scope.MACHINE
+    )("""
         --data-weighting FILE...: weights of the costs of sentences or words, a line for each line
-        of the training text; a file for each pair of --train-sets; excludes --objective mrt""")
-    data_weighting_type: str = OBJECTIVE.choice("sentence", "word", default="sentence")("""
+        of the training text; a file for each pair of --train-sets""")
+    data_weighting_type: str = OBJECTIVE.choice(
+        "sentence", "word", default="sentence", needs="--data-weighting"
+    )("""
         --data-weighting-type: whether --data-weighting holds one weight per sentence or one per
-        target word (and, if given, one for the end of the sentence); needs --data-weighting""")
-    domain_weights: tuple[float, ...] = OBJECTIVE.number(0, 1_000_000)("""
+        target word (and, if given, one for the end of the sentence)""")
+    domain_weights: tuple[float, ...] = OBJECTIVE.number(
+        0, 1_000_000, excludes="--objective mrt"
+    )("""
         --domain-weights W...: weight of the costs of each pair of --train-sets; 0 leaves the pair
-        out; excludes --objective mrt""")
+        out""")
 
-    teacher: str | None = TEACHING("""
+    teacher: str | None = TEACHING.values(
+        excludes="""
+        --right-left --max-length-crop --all-caps-every --english-title-case-every --typos-every
+        --no-full-stop-every --join-every --copy""".split(),
+        applies_to=Scope.MACHINE,
+    )("""
         --teacher FILE.npy: the most probable words of a larger model at each word of the training
-        text, from cgru score --word-top-k; the text must be one pair of files; excludes
-        --right-left, --max-length-crop, --all-caps-every, --english-title-case-every,
-        --typos-every, --no-full-stop-every, --join-every, --copy""")
+        text, from cgru score --word-top-k; the text must be one pair of files""")
     teacher_weight: float = TEACHING.number(0, 1, default=0.5)("""
         --teacher-weight W: weight of the teacher's words; the words of the text have the weight 1 -
         W""")
@@ -78,15 +95,22 @@ class OptimizationOptions(BatchOptions):
         --mrt-ml-mix X: weight of the reference's cross-entropy per word, added to the risk""")
 
     optimizer: str = OPTIMISER.choice(
-        "adam", "adamw", "sgd", "adagrad", "adadelta", "rmsprop", default="adam"
+        "adam",
+        "adamw",
+        "sgd",
+        "adagrad",
+        "adadelta",
+        "rmsprop",
+        default="adam",
+        applies_to=Scope.RUN,
     )("""
         -o --optimizer: optimisation algorithm""")
-    optimizer_params: tuple[float, ...] = OPTIMISER.number(0, 1000)("""
+    optimizer_params: tuple[float, ...] = OPTIMISER.number(0, 1000, applies_to=Scope.RUN)("""
         --optimizer-params X...: parameters of the algorithm: beta1 beta2 epsilon of adam (0.9 0.999
         1e-8), and weight decay of adamw (0.004); momentum of sgd; initial accumulator and epsilon
         of adagrad; rho and epsilon of adadelta; rho, momentum, epsilon of rmsprop, and 1 for its
         centred form""")
-    optimizer_delay: int = OPTIMISER.whole(1, 1_000_000, default=1)("""
+    optimizer_delay: int = OPTIMISER.whole(1, 1_000_000, default=1, applies_to=Scope.RUN)("""
         --optimizer-delay N: mini-batches whose gradients are added up for one update""")
     clip_norm: float = OPTIMISER.number(0, 1e9, default=1.0)("""
         --clip-norm X (--clip_c): maximum norm of the gradient of all parameters; larger gradients
@@ -99,10 +123,10 @@ class OptimizationOptions(BatchOptions):
     decay_c: float = OPTIMISER.number(0, 1_000_000, default=0.0)("""
         --decay-c C: L2 regularisation: weight of the sum of squares of all parameters, added to the
         objective""")
-    map_decay_c: float = OPTIMISER.number(0, 1_000_000, default=0.0)("""
+    map_decay_c: float = OPTIMISER.number(0, 1_000_000, default=0.0, needs="--prior-model")("""
         --map-decay-c C: MAP-L2 regularisation: weight of the sum of squared differences from the
-        parameters of --prior-model, added to the objective; needs --prior-model""")
-    quantize_bits: int = OPTIMISER.whole(0, 24, default=0)("""
+        parameters of --prior-model, added to the objective""")
+    quantize_bits: int = OPTIMISER.whole(0, 24, default=0, applies_to=Scope.RUN)("""
         --quantize-bits N: quantise matrices: round their weights to the levels of N bits after
         every update, and add the rounding error back before the next (--exponential-smoothing
         averages the unrounded weights); 0: no quantisation""")
@@ -139,10 +163,10 @@ class OptimizationOptions(BatchOptions):
     )("""
         --lr-decay-inv-sqrt N[u|e|t]: decay the learning rate by sqrt(N / progress) once progress
         exceeds N updates (u), epochs (e) or target words (t); 0: no decay""")
-    lr_decay_inv_sqrt_start: str | None = RATE.frequency(None)("""
+    lr_decay_inv_sqrt_start: str | None = RATE.frequency(None, needs="--lr-decay-inv-sqrt")("""
         --lr-decay-inv-sqrt-start N[u|e|t]: progress at which --lr-decay-inv-sqrt begins (in Marian,
-        that option's second value); if not given, its N; needs --lr-decay-inv-sqrt""")
-    lr_report: bool = RATE("""
+        that option's second value); if not given, its N""")
+    lr_report: bool = RATE.values(applies_to=Scope.MACHINE)("""
         --lr-report: show the learning rate in the log also with --compat marian (other logs always
         show it)""")
     lr_decay: float = RATE.number(0, 10, default=0.0)("""
@@ -156,9 +180,8 @@ class OptimizationOptions(BatchOptions):
         the first decay happens; two numbers for two strategies""")
     lr_decay_freq: int = DECAY.whole(1, 10**9, default=1)("""
         --lr-decay-freq N: epochs or updates between decays""")
-    lr_decay_repeat_warmup: bool = RATE("""
-        --lr-decay-repeat-warmup: repeat the warm-up when the learning rate decays; needs --lr-decay
-        and --lr-warmup""")
+    lr_decay_repeat_warmup: bool = RATE.values(needs=("--lr-decay", "--lr-warmup"))("""
+        --lr-decay-repeat-warmup: repeat the warm-up when the learning rate decays""")
     lr_decay_reset_optimizer: bool = DECAY("""
         --lr-decay-reset-optimizer: reset the optimiser's averages when the learning rate decays""")
 
@@ -171,14 +194,16 @@ class OptimizationOptions(BatchOptions):
         --dropout-hidden P (--rnn_dropout_hidden --dropout-rnn): dropout probability of states,
         annotations and contexts where a layer reads them; with --compat marian, of all inputs of
         recurrent cells and the attention, also embeddings, and of no others""")
-    dropout_source: float = DROPOUT.probability(0.0)("""
+    dropout_source: float = DROPOUT.probability(0.0, applies_to=Scope.SOURCE)("""
         --dropout-source P (--rnn_dropout_source --dropout-src): dropout probability of whole source
         words""")
-    dropout_target: float = DROPOUT.probability(0.0)("""
+    dropout_target: float = DROPOUT.probability(0.0, applies_to=Scope.DECODER | Scope.FEEDBACK)("""
         --dropout-target P (--rnn_dropout_target --dropout-trg): dropout probability of whole target
         words""")
     dropout_annotation: float = DROPOUT.probability(
-        0.0, by_data="0.3 to 0 unless other dropout is given"
+        0.0,
+        by_data="0.3 to 0 unless other dropout is given",
+        applies_to=Scope.SOURCE | Scope.ANNOTATIONS,
     )("""
         --dropout-annotation P: dropout probability of the encoder's annotations, with one mask for
         all layers that read them""")

@@ -14,6 +14,7 @@ from cgru_cli.options.convert import ConvertOptions
 from cgru_cli.options.declaration import Group
 from cgru_cli.options.flags import statements
 from cgru_cli.options.kinds import Bounds
+from cgru_cli.options.scope import Scope
 from cgru_cli.options.translate import TranslateOptions
 
 
@@ -88,15 +89,23 @@ words = st.text(st.characters(codec="ascii", exclude_categories=["Cc", "Z"]), mi
 def test_a_dataclass_field_is_an_option():
     @dataclass(frozen=True)
     class Small:
-        depth: int = Group("Sizes").whole(1, 9, default=2)("""
+        depth: int = Group("Sizes", applies_to=Scope.SOURCE).whole(
+            1,
+            9,
+            default=2,
+            needs=("--width or --area", "--log"),
+            excludes="--flat",
+            applies_to=Scope.DECODER,
+        )("""
             -d --depth N (--levels): how deep:
-            in levels; needs --width or --area and --log; excludes --flat, --quiet""")
+            in levels""")
 
     flag, default = statements(Small)["depth"]
     assert (flag.flags, flag.aliases) == (("-d", "--depth"), ("--levels",))
     assert (flag.name, flag.value_name, flag.help) == ("--depth", "N", "how deep: in levels")
     assert (flag.group, flag.bounds) == ("Sizes", Bounds(1, 9))
-    assert (flag.needs, flag.excludes) == (("--width or --area", "--log"), ("--flat", "--quiet"))
+    assert (flag.needs, flag.excludes) == (("--width or --area", "--log"), ("--flat",))
+    assert flag.applies_to == Scope.SOURCE | Scope.DECODER
     assert default == 2
 
 
