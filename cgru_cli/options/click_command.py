@@ -69,6 +69,13 @@ class Option(click.Option):
             settings |= {"type": Value(flag), "multiple": flag.many and not flag.joined}
         super().__init__([*flag.flags, *flag.aliases, name], **settings)
 
+    def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
+        """Read a value, but not the default."""
+        is_default = ctx.get_parameter_source(str(self.name)) is ParameterSource.DEFAULT
+        return (
+            value if is_default and value == self.default else super().type_cast_value(ctx, value)
+        )
+
 
 WIDTH: dict[str, Any] = {"max_content_width": 100}  # of the help, in terminal columns
 _SETTINGS = WIDTH | {"help_option_names": ["--help"]}
@@ -185,11 +192,12 @@ class Command(click.Command):
             raise click.UsageError(message, ctx) from UnknownOption()
 
     def set(self, ctx: click.Context, settings: Settings) -> None:
-        """Set fields to these values, after the same checks as for typed values."""
+        """Set fields to these values, read like typed values, which are read already."""
         ctx.meta[SETTINGS] = settings
         params = {param.name: param for param in self.params}
         for name, value in settings.values.items():
-            ctx.params[name] = params[name].type_cast_value(ctx, value)
+            if name not in settings.typed or value is not ctx.params[name]:
+                ctx.params[name] = params[name].type_cast_value(ctx, value)
         for name, (flag, default) in statements(self.options).items():
             only_default = name in settings.values.keys() - settings.given
             if only_default and lacking(self.options, flag, ctx.params):
@@ -211,7 +219,8 @@ class Command(click.Command):
         models = ctx.params.get("model")
         assert self.callback is not None  # noqa: S101 - for types: every command here has one
         try:
-            options = self.options(**{name: ctx.params[name] for name in stated})
+            declared: Any = self.options
+            options = declared.of({name: ctx.params[name] for name in stated})
             if getattr(options, "dump_config", None):
                 return self._dump(options, settings)
             if noted := settings.noted:

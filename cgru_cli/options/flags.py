@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from ..errors import UsageError
 from ..system.plain_numbers import plain_number
@@ -228,9 +228,8 @@ class Options:
 
     def __post_init__(self) -> None:
         options: type = type(self)
-        values = vars(self)
         for name, (stated, default) in statements(options).items():
-            if (value := values[name]) == default:
+            if (value := getattr(self, name)) == default:
                 continue
             try:
                 for one in value if isinstance(value, tuple) else (value,):
@@ -238,6 +237,31 @@ class Options:
                         stated.check(one)
             except ValueError as error:
                 raise UsageError(f"{stated.name} {error}") from None
+        self._check_together()
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Options with these values, which `Flag.read` has returned; the others have defaults.
+
+        Raises UsageError for options that lack what they need, or exclude each other.
+        """
+        declared: type = cls
+        options = object.__new__(cls)
+        defaults = {name: default for name, (_, default) in statements(declared).items()}
+        vars(options).update(defaults | dict(values))
+        options._check_together()
+        return options
+
+    def replaced(self, **values: Any) -> Self:
+        """These options with other values, which need no check. Raises UsageError like `of`."""
+        return self.of(vars(self) | values)
+
+    def _check_together(self) -> None:
+        options: type = type(self)
+        values = vars(self)
+        for name, (stated, default) in statements(options).items():
+            if (value := values[name]) == default:
+                continue
             if needed := lacking(options, stated, values):
                 raise UsageError(f"{stated.name} needs {needed}")
             for excluded in () if stated.is_off(value, default) else stated.excludes:

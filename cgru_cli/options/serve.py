@@ -149,7 +149,7 @@ class ServeOptions(ConfiguredOptions):
         """The same models and search as options of `cgru translate`."""
         shared = statements(ServeOptions).keys() & statements(TranslateOptions).keys()
         values = {name: getattr(self, name) for name in shared}
-        return TranslateOptions(**values | {"model": models})
+        return TranslateOptions.of(values | {"model": models})
 
 
 def host_of(header: str) -> str | None:

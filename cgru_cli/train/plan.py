@@ -1,6 +1,5 @@
 """The plan of a training run, derived from its options."""
 
-import dataclasses
 import difflib
 import math
 from collections.abc import Collection, Mapping
@@ -78,12 +77,12 @@ class TrainingPlan:
         validate on; otherwise there are no metrics. Raises UsageError, naming the option, for
         options that contradict each other.
         """
-        options = dataclasses.replace(options, **chosen)
+        options = options.replaced(**chosen)
         given = () if stated is None or options.compat else stated
         if options.compat or options.defaults == "fixed":
             stated = None
         if stated is None:  # what options need is known now
-            dataclasses.replace(options, defaults="fixed")
+            options.replaced(defaults="fixed")
         _check_together(options)
         try:
             logical_epoch = LogicalEpoch.parse(options.logical_epoch)
