@@ -17,9 +17,15 @@ from ..formats import yaml_cpp
 from . import config_file
 from .command_line import Settings, by_origin, interpolated, one_value_each
 from .config_file import ConfigFile
-from .flags import Flag, effective, grouped, lacking, statements
+from .flags import AS_IN_MARIAN, Flag, effective, grouped, statements
+from .options import lacking
 
 _HELP = ("-h, --help", "show the options that are used most (-h), or all (--help), and exit")
+_HELP_ALL = (
+    "-h, --help, --help-all",
+    "show the options that are used most (-h), the usual options (--help), or all, and exit",
+)
+_ALL = "cgru.all"  # key in a context, whether the help has the rare options too
 SETTINGS = "cgru.settings"  # key in a context, of the values from the command line and files
 
 
@@ -61,6 +67,8 @@ class Option(click.Option):
 
     def __init__(self, name: str, flag: Flag, default: Any):
         self.flag = flag
+        if flag.kind is float and isinstance(default, int):
+            default = float(default)
         settings: dict[str, Any] = {"default": default, "help": flag.description}
         settings["hidden"] = bool(flag.no_effect)  # from shell completion
         if flag.is_switch:
@@ -113,12 +121,26 @@ class Command(click.Command):
             self._params += [Option(name, *s) for name, s in statements(self.options).items()]
             brief: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False}
             self._params.append(click.Option(["-h"], callback=self._show_usual, **brief))
+            if self._has_rare:
+                names = ["--help-all", "help_all"]
+                self._params.append(click.Option(names, callback=self._show_all, **brief))
         return self._params
 
     @params.setter
     def params(self, arguments: list[click.Parameter]) -> None:
         self._params = arguments
         self._complete = False
+
+    @property
+    def _has_rare(self) -> bool:
+        """Whether some options are shown only by --help-all."""
+        return any(title == AS_IN_MARIAN for title, _ in grouped(self.options))
+
+    def _show_all(self, ctx: click.Context, _param: click.Parameter, asked: bool) -> None:
+        if asked and not ctx.resilient_parsing:
+            ctx.meta[_ALL] = True
+            click.echo(ctx.get_help())
+            ctx.exit()
 
     def _show_usual(self, ctx: click.Context, _param: click.Parameter, asked: bool) -> None:
         if not asked or ctx.resilient_parsing:
@@ -133,7 +155,8 @@ class Command(click.Command):
             shown = [stated[name] for name in self.usual]
             formatter.write_dl([(flag.typed(default), flag.summary) for flag, default in shown])
         formatter.write_paragraph()
-        formatter.write_text(f"{ctx.command_path} --help shows all {len(stated)} options.")
+        all_ = "--help-all" if self._has_rare else "--help"
+        formatter.write_text(f"{ctx.command_path} {all_} shows all {len(stated)} options.")
         self.format_epilog(ctx, formatter)
         click.echo(formatter.getvalue().rstrip("\n"))
         ctx.exit()
@@ -247,11 +270,19 @@ class Command(click.Command):
         return {}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        groups = list(grouped(self.options))
-        for title, members in groups:
+        groups = dict(grouped(self.options))
+        rare = [] if ctx.meta.get(_ALL) else groups.pop(AS_IN_MARIAN, [])
+        about_help = _HELP_ALL if self._has_rare else _HELP
+        for title, members in groups.items():
             records = [(flag.typed(default), flag.description) for flag, default in members]
             with formatter.section(title or "Options"):
-                formatter.write_dl(records + [_HELP] * (title == groups[-1][0]))
+                formatter.write_dl(records + [about_help] * (title == [*groups][-1]))
+        if rare:
+            formatter.write_paragraph()
+            formatter.write_text(
+                f"{ctx.command_path} --help-all also shows {len(rare)} options that only scripts "
+                "of Marian and Nematus need."
+            )
 
     def get_short_help_str(self, limit: int = 45) -> str:
         """The whole first line of the help."""

@@ -112,12 +112,10 @@ def _several(options: str | Sequence[str]) -> tuple[str, ...]:
     return (options,) * bool(options) if isinstance(options, str) else tuple(options)
 
 
-def same(options: type, name: str, *, excludes: tuple[str, ...] | None = None) -> Any:
+def same(options: type, name: str, **different: Any) -> Any:
     """A dataclass field that reuses the declaration of another command's option.
 
-    excludes: the options that it excludes in this command, if different.
+    different: fields of `Flag` with other values in this command.
     """
     stated, default = statements(options)[name]
-    if excludes is not None:
-        stated = dataclasses.replace(stated, excludes=excludes)
-    return field(default=default, metadata={"flag": stated})
+    return field(default=default, metadata={"flag": dataclasses.replace(stated, **different)})

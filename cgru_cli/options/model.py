@@ -50,13 +50,6 @@ class ModelOptions(ConfiguredOptions):
         -t --train-sets SRC TRG (--datasets): source and target text (several pairs: all sources,
         then all targets); for a language model only the text, for a classifier or tagger text and
         labels; not needed with DATA""")
-    tsv: bool = DATA("""
-        --tsv: read source and target, and alignments and weights if --guided-alignment and
-        --data-weighting give their fields, from one file with tabs between the fields of a line
-        (also of --valid-sets); `-t -` is standard input""")
-    tsv_fields: int = DATA.whole(0, 16, default=0, needs="--tsv")("""
-        --tsv-fields N: number of tab-separated fields of a line with --tsv; 0: as many as the other
-        options need""")
     vocabularies: tuple[str, ...] = FILES("""
         -v --vocabs SRC TRG (--dictionaries): vocabulary files: source (one for each factor), then
         target; for a language model one file; a vocabulary of labels that does not exist is made
@@ -64,12 +57,6 @@ class ModelOptions(ConfiguredOptions):
     dim_vocabs: tuple[int, ...] = DATA.whole(0, 10_000_000)("""
         --dim-vocabs N...: number of words to read from the beginning of each vocabulary file; 0:
         all""")
-    sentencepiece_options: str | None = DATA.values(str.strip)("""
-        --sentencepiece-options '--NAME=VALUE ...': learn the .spm files of --vocabs that do not
-        exist, with these options of SentencePiece's trainer (--compat marian always learns
-        them)""")
-    sentencepiece_max_lines: int = DATA.whole(1, 10**9, default=2_000_000)("""
-        --sentencepiece-max-lines N: maximum number of lines to learn a .spm from""")
     right_left: bool = DATA.values(applies_to=Scope.DECODER | Scope.RUN)("""
         --right-left: train a right-to-left model, which writes sentences from their end, and with
         --compat marian also reads them from the end; translate and score recognise such models""")
@@ -205,11 +192,6 @@ class ModelOptions(ConfiguredOptions):
     fix_embeddings: bool = INITIALISATION.values(applies_to=Scope.RUN)(
         "--fix-embeddings: do not train the embeddings"
     )
-    embedding_vectors: tuple[str, ...] = INITIALISATION.values(
-        applies_to=Scope.SOURCE | Scope.MACHINE
-    )("""
-        --embedding-vectors SRC TRG: initialise source and target embeddings from these word vectors
-        (word2vec's text format)""")
 
     @property
     def has_source(self) -> bool:
