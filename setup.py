@@ -6,7 +6,6 @@ from setuptools import find_packages, setup
 ROOT = Path(__file__).parent
 VERSION = (ROOT / "cgru_cli/__init__.py").read_text().split('__version__ = "')[1].split('"')[0]
 SERVE = [
-    "httptools>=0.6.3",
     "prometheus_client>=0.21",
     "starlette>=1.0,<2",
     "uvicorn>=0.40",
@@ -56,9 +55,9 @@ setup(
     package_data={
         "cgru_cli": ["py.typed"],
         "cgru_cli.compat": ["programs/*"],
-        "cgru_cli.convert": ["web_files/*"],
         "cgru_cli.output.heatmap": ["*.html"],
-        "cgru_cli.output": ["*.mplstyle", "page_files/*"],
+        "cgru_cli.output": ["*.mplstyle"],
+        "cgru_cli.web": ["page_files/*", "site_files/*"],
     },
     data_files=[("share/man/man1", sorted(glob("docs/man/*.1", root_dir=ROOT)))],
     python_requires=">=3.11,<3.14",

@@ -406,9 +406,10 @@ class Updates:
     """Updates of one model, batch after batch, as in `cgru train`."""
 
     def __init__(self, arguments: argparse.Namespace, folder: Path, precision: str):
+        from cgru_cli.corpus.text_encoding import TextEncoding
         from cgru_cli.options.train import TrainOptions
         from cgru_cli.train.builders import build_step
-        from cgru_cli.train.encoding import TextEncoding, encode
+        from cgru_cli.train.encoding import encode
         from cgru_cli.train.examples import EpochExamples
         from cgru_cli.train.starting_model import make_starting_model
         from cgru_cli.train.texts import Texts

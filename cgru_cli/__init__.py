@@ -26,13 +26,23 @@ if TYPE_CHECKING:
     from .prep.prepare import prepare as prepare
     from .score.metrics.evaluate import evaluate as evaluate
     from .score.pairs.pair_scorer import PairScorer as PairScorer
+    from .score.pairs.pair_scorer import PreparedPair as PreparedPair
     from .train.train_model import train_model as train_model
+    from .translate.requests import PreparedLine as PreparedLine
+    from .translate.results import Translation as Translation
+    from .translate.session import Session as Session
     from .translate.translator import Translator as Translator
+    from .translate.translator import TranslatorSettings as TranslatorSettings
 
 # The module of each public name.
 _PUBLIC = {
     "load_model": "formats.loaded_model.load_model",
     "Translator": "translate.translator.Translator",
+    "TranslatorSettings": "translate.translator.TranslatorSettings",
+    "Session": "translate.session.Session",
+    "PreparedLine": "translate.requests.PreparedLine",
+    "Translation": "translate.results.Translation",
+    "PreparedPair": "score.pairs.pair_scorer.PreparedPair",
     "PairScorer": "score.pairs.pair_scorer.PairScorer",
     "RecurrentModel": "network.keras_model.RecurrentModel",
     "read_model": "formats.read_model.read",
@@ -49,8 +59,9 @@ _PUBLIC = {
     "UsageError": "errors.UsageError",
 }
 __all__ = ["CgruError", "Hypothesis", "LoadedModel", "Model", "PairScorer", "PreparedData"]
-__all__ += ["RecurrentModel", "Structure", "Translator", "UsageError", "__version__", "evaluate"]
-__all__ += ["load_model", "prepare", "read_model", "train_model", "write_model"]
+__all__ += ["PreparedLine", "PreparedPair", "RecurrentModel", "Session", "Structure"]
+__all__ += ["Translation", "Translator", "TranslatorSettings", "UsageError", "__version__"]
+__all__ += ["evaluate", "load_model", "prepare", "read_model", "train_model", "write_model"]
 
 
 def __getattr__(name: str) -> Any:

@@ -15,6 +15,7 @@ from .options import click_command, config_file
 from .options.click_command import SETTINGS, WIDTH, Path
 from .options.command_line import Settings
 from .options.config_file import ConfigFile
+from .options.flags import statements
 from .parameters.program import COMPAT
 
 if TYPE_CHECKING:
@@ -88,16 +89,27 @@ class Command(click_command.Command):
         """The error, with advice if the line may be another program's."""
         from .compat.hints import advice
 
-        unknown = error.option_name if isinstance(error, click.NoSuchOption) else ""
+        unknown = ""
         message = error.format_message() if isinstance(error, click.UsageError) else str(error)
+        if isinstance(error, click.NoSuchOption):
+            from .options.similar_names import similar
+
+            unknown = error.option_name
+            flags = [flag for one, _ in statements(self.options).values() for flag in one.flags]
+            near = " or ".join(similar(unknown, [x for x in flags if x.startswith("--")]))
+            message = f"{error.message} Did you mean {near}?" if near else error.message
         advised = advice(message, unknown, str(self.name), args, self.options)
-        return error if advised == message else UsageError(advised)
+        return error if advised == str(error) else UsageError(advised)
 
 
 class Group(click.Group):
     """The commands. Errors become one-line messages and exit codes only here."""
 
     command_class = Command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; `cgru help COMMAND` means `cgru COMMAND --help`."""
+        return super().parse_args(ctx, [*args[1:2], "--help"] if args[:1] == ["help"] else args)
 
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, *, standalone_mode: bool = True, **more: Any
@@ -185,9 +197,9 @@ def main() -> None:
     usual="to store verify average vocabularies force info json arrays",
     page="docs/convert.md",
 )
-@click.argument("model", metavar="IN", type=Path("file"))
+@click.argument("model", metavar="IN", required=False, type=Path("file"))
 @click.argument("output", metavar="[OUT]", required=False, type=Path("file"))
-def convert(model: str, output: str | None, options: ConvertOptions) -> None:
+def convert(model: str | None, output: str | None, options: ConvertOptions) -> None:
     """Convert a model from one program to another, or describe it.
 
     \b
@@ -201,6 +213,8 @@ def convert(model: str, output: str | None, options: ConvertOptions) -> None:
     """
     from .convert.job import run
 
+    if model is None:
+        raise UsageError("name a model: cgru convert IN OUT, or cgru convert IN --info")
     run(model, output, options)
 
 

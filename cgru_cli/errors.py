@@ -49,6 +49,10 @@ class UsageError(CgruError):
     of_marian = 134  # it aborts
 
 
+class PhraseError(CgruError):
+    """Raised for constraints that no translation satisfies."""
+
+
 class UnknownOption(UsageError):
     """An option or argument that does not exist."""
 

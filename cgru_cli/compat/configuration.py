@@ -63,7 +63,8 @@ def _by_table(
     interpolate = config_file.is_true(values.get("interpolate-env-vars"))
     fields = Fields(program=program, interpolate=interpolate)
     known = dataclasses.replace(theirs, rows=(*own(options).rows, *theirs.rows))
-    fields.add(_given(values, path, known, options, relative=relative), known, from_file=True)
+    given = _given(values, path, known, options, relative=relative)
+    fields.add(given, known.stands_for, from_file=True)
     return fields
 
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import BadValue, CgruError, UsageError
 from ..options.command_line import Settings
 from ..system.plain_numbers import is_number, plain_number
 from .row import Alias, Checked, NoEffect, Refused, Row, Takes, is_true
-
-if TYPE_CHECKING:
-    from .tables import Table
 
 
 class Given(NamedTuple):
@@ -44,8 +41,17 @@ class Fields(Settings):
     checked: dict[str, tuple[str, ...]] = field(default_factory=dict)
     written: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def add(self, options: Iterable[Given], theirs: Table, *, from_file: bool = False) -> None:
-        """Add options. Raises UsageError (CgruError for a file) for unsupported options."""
+    def add(
+        self,
+        options: Iterable[Given],
+        stands_for: Callable[[Row], Iterable[tuple[Row, list[str]]]],
+        *,
+        from_file: bool = False,
+    ) -> None:
+        """Add options. stands_for: the options that an alias sets, with their values.
+
+        Raises UsageError (CgruError for a file) for unsupported options.
+        """
         error, bad = (CgruError, CgruError) if from_file else (UsageError, BadValue)
         aliased: list[Given] = []
         for one in options:
@@ -67,7 +73,7 @@ class Fields(Settings):
                 continue  # no effect: Marian writes every option into its files
             if isinstance(meant, Alias):
                 if is_true(row.typed(values)):
-                    aliased += (Given(r, origin, v) for r, v in theirs.stands_for(row))
+                    aliased += (Given(r, origin, v) for r, v in stands_for(row))
             elif isinstance(meant, Checked):
                 self.checked[meant.name] = tuple(values) or ("true",)
             elif values and row.takes is Takes.SWITCH and is_true(values) == is_true(row.default):

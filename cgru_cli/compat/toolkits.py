@@ -1,6 +1,6 @@
 """Options of toolkits whose command lines cgru does not read, with cgru's names for them.
 
-The toolkits: sentencepiece (spm_train), subword-nmt, fairseq, OpenNMT-py and joeynmt.
+The toolkits: sentencepiece (spm_train), subword-nmt, fairseq, OpenNMT-py, joeynmt and Hugging Face.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _NAMES = {
         --dec-depth: decoder-layers dec-layers layers num-layers
         --tied-embeddings-all: share-all-embeddings share-embeddings
         --tied-embeddings: share-decoder-input-output-embed share-decoder-embeddings tied-softmax
-        --optimizer-delay: update-freq accum-count
+        --optimizer-delay: update-freq accum-count gradient-accumulation-steps
         --mini-batch-words: max-tokens
         --optimizer: optim
         --learn-rate: lr
         --lr-warmup: warmup-updates
         --clip-norm: max-grad-norm clip-grad-norm
         --after: max-update train-steps
-        --after-epochs: max-epoch epochs
+        --after-epochs: max-epoch epochs num-train-epochs
         --valid-freq: validate-interval-updates valid-steps validation-freq
         --save-freq: save-interval-updates save-checkpoint-steps
         --keep: keep-last-epochs keep-interval-updates keep-checkpoint
@@ -62,14 +62,15 @@ _NAMES = {
         --model: path ckpt
         --input: src
         --output: output-path
-        --beam-size: beam
-        --n-best-size: nbest
-        --normalize: lenpen
+        --beam-size: beam num-beams
+        --n-best-size: nbest num-return-sequences
+        --normalize: lenpen length-penalty
         --max-length-factor: max-len-a
         --unk-replace: replace-unk
         --join-bpe: remove-bpe
         --alignment: print-alignment attn-debug return-attention
-        --output-sampling: sampling random-sampling-topk
+        --output-sampling: sampling random-sampling-topk do-sample
+        --mini-batch: per-device-eval-batch-size
     """,
     "score": """
         --model: path ckpt

@@ -32,7 +32,7 @@ def translate(program: str, command: str, arguments: Sequence[str], options: typ
     if {"-h", "--help"} & set(parsed.unknown) or {"help", "version"} & asked:
         return Settings(rest=["--help"])
     line = Fields(program=program)
-    line.add(parsed.given, theirs)
+    line.add(parsed.given, theirs.stands_for)
     named = _positional(theirs, parsed.positional)
     line.values |= named
     line.interpolate = line.take("interpolate_env_vars") or False

@@ -1,5 +1,4 @@
 """`cgru convert`.
 
-`job` converts a model, `description` describes one (`--info`), and `web` writes a web site that
-translates in the browser.
+`job` converts a model, and `description` describes one (`--info`).
 """

@@ -23,8 +23,8 @@ from ..formats.write_model import output_path, write
 from ..options.convert import ConvertOptions
 from ..parameters.structure import Structure
 from ..text.vocabulary import Vocabulary
+from ..web.site import check_folder, write_site
 from .description import as_text, describe
-from .web import check_folder, write_site
 
 
 def run(model: str, output: str | None, options: ConvertOptions) -> None:

@@ -11,7 +11,9 @@ from typing import Literal, NamedTuple, Self, TypeVar
 import numpy as np
 
 from ..parameters.structure import EOS_ID
+from .columns import within
 from .corpus import Corpus
+from .teacher_words import words_and_shares
 
 Item = TypeVar("Item")
 LengthSort = Literal["trg", "src", "none"]  # the side whose length is the primary key
@@ -131,8 +133,8 @@ class Batch(NamedTuple):
     target: np.ndarray  # (B,T) int32
     target_mask: np.ndarray  # (B,T) float32
     weights: np.ndarray | tuple[()] = ()  # (B,T) float32, factors of words' costs; (): all 1
-    alignment: np.ndarray | tuple[()] = ()  # (B,T,S) float32, see `Alignments.matrix`; (): none
-    teacher_words: np.ndarray | tuple[()] = ()  # (B,T,K) int32, see `TeacherWords`; (): none
+    alignment: np.ndarray | tuple[()] = ()  # (B,T,S) float32; (): none
+    teacher_words: np.ndarray | tuple[()] = ()  # (B,T,K) int32; (): none
     teacher_shares: np.ndarray | tuple[()] = ()  # (B,T,K) float32
 
     @property
@@ -175,44 +177,40 @@ def make_batch(
     """The batch of these pairs of a corpus, with at least `rows` rows.
 
     grid: round lengths up by `grid_length`. ends: whether EOS counts as a target word; after labels
-    it does not.
+    it does not. The alignment of a target word sums to 1 over source words, or is 0 without points.
     """
-    lengths = corpus.lengths[pairs]
+    columns, lengths = corpus.columns, corpus.lengths[pairs]
     longest = [int(n) for n in lengths.max(axis=0)]
     if grid:
         longest = [grid_length(n) for n in longest]
     rows = max(rows, len(lengths))
-    source = np.full((rows, longest[0], corpus.factors), EOS_ID, np.int32)
-    target = np.full((rows, longest[1]), EOS_ID, np.int32)
-    for row, pair in enumerate(pairs):
-        source[row, : lengths[row, 0] - 1] = corpus.source(pair)
-        target[row, : lengths[row, 1] - 1] = corpus.target(pair)
-    source_mask = mask(lengths[:, 0], longest[0], rows)
-    source_mask[len(lengths) :, 0] = 1.0
-    target_mask = mask(lengths[:, 1] - (not ends), longest[1], rows)
-    batch = Batch(source, source_mask, target, target_mask)
-    if corpus.weights is not None:
-        weights = np.ones((rows, longest[1]), np.float32)
-        for row, pair in enumerate(pairs):
-            length = lengths[row, 1]
-            weights[row, :length] = corpus.weights.of_pair(pair, length)
+    source, target = ((rows, length) for length in longest)
+    source_mask = within(lengths[:, 0], source)
+    source_mask[len(lengths) :, 0] = True
+    words = within(lengths[:, 1], target)
+    batch = Batch(
+        columns["source"].padded(pairs, source, np.int32(EOS_ID)),
+        source_mask.astype(np.float32),
+        columns["target"].padded(pairs, target, np.int32(EOS_ID)),
+        (words if ends else within(lengths[:, 1] - 1, target)).astype(np.float32),
+    )
+    if "weights" in columns:
+        weights = columns["weights"].padded(pairs, target, np.float32(1))
+        if columns["weights"].lengths(pairs).max() == 1:  # those of sentences
+            weights = np.where(words, weights[:, :1], np.float32(1))
         batch = batch._replace(weights=weights)
-    if corpus.alignments is not None:
-        shape = rows, longest[1], longest[0]
-        batch = batch._replace(alignment=corpus.alignments.matrix(pairs, shape))
-    if corpus.teacher is not None:
-        taught = rows, longest[1], corpus.teacher.k
-        taught_words, shares = np.zeros(taught, np.int32), np.zeros(taught, np.float32)
-        for row, pair in enumerate(pairs):
-            length = lengths[row, 1]
-            of_pair = corpus.teacher.of_pair(pair, length)
-            taught_words[row, :length], shares[row, :length] = of_pair
-        batch = batch._replace(teacher_words=taught_words, teacher_shares=shares)
+    if "alignment" in columns:
+        points = columns["alignment"]
+        row = np.repeat(np.arange(len(lengths)), points.lengths(pairs))
+        source_place, target_place = points.joined(pairs).T
+        matrix = np.zeros((*target, longest[0]), np.float32)
+        matrix[row, target_place, source_place] = 1.0
+        sums = np.maximum(matrix.sum(axis=-1, keepdims=True), 1.0)
+        batch = batch._replace(alignment=matrix / sums)
+    if "teacher" in columns:
+        teacher = columns["teacher"]
+        shape = *target, teacher.values.shape[1]
+        taught, shares = np.zeros(shape, np.int32), np.zeros(shape, np.float32)
+        taught[words], shares[words] = words_and_shares(teacher.joined(pairs))
+        batch = batch._replace(teacher_words=taught, teacher_shares=shares)
     return batch
-
-
-def mask(lengths: np.ndarray, longest: int, rows: int) -> np.ndarray:
-    """1.0 for the words of each row, 0.0 after them: (rows, longest) float32."""
-    full = np.zeros(rows, np.int64)
-    full[: len(lengths)] = lengths
-    return (np.arange(longest) < full[:, None]).astype(np.float32)

@@ -1,190 +1,158 @@
-"""Parallel text as word ids, encoded once into memory-mapped files.
+"""Parallel text as word ids, encoded once into columns that are mapped into memory.
 
-A cache folder holds `corpus.json` and the files that it names:
+A cache folder holds `corpus.json` and the folder of columns that it names (see `columns`). Without
+EOS, they have a row for each pair:
 
-- source ids (words, F) and target ids (words,), uint16, or uint32 for large ids;
-- lengths (N, 2) int32, words of source and target with EOS;
-- offsets (N, 2) int64, where each sentence begins in the ids;
-- for word alignments, points (P, 2), and spans (N, 2) int64, where the points of each pair are;
-- weights (N,) float32 of sentences, or (words + N,) of target words and EOS;
-- for a teacher's words, places (N,) int64: the first row of each pair;
-- for variants that differ between epochs, variants (N, 2) int64: the number of each pair's line,
-  and its kind (`text/line_variants.py`).
+- `source` (words, F) and `target` (words,) ids, in 16 or 32 bits;
+- `alignment` (points, 2), positions in source and target;
+- `weights` float32, of the sentence, or of its target words and EOS;
+- `places`, a teacher's row for the first target word;
 
-`corpus.json` is written last, and a cache without it is ignored. It has digests of itself and of
-the files, so that a changed cache is encoded again.
+and for variants that differ between epochs, `kinds` has a row for each line: the kinds of its pairs
+(`text/line_variants.py`). `corpus.json` is written last, and a cache without it is ignored. It has
+a digest of its content and of the columns, so that a changed cache is encoded again.
 """
 
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import json
 import os
 import secrets
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import CgruError, UsageError, reading, writing
+from ..errors import CgruError, reading, warn, writing
 from ..system.atomic_files import atomic_write
 from ..text.line_variants import Variants
-from .data_weights import DataWeights
-from .encoding import FORMAT, CheckPair, EncodeSource, EncodeTarget, Encoding
-from .number_files import file_digest, mapped
-from .parallel_files import Beside, PathLike, TsvColumn, files_of
-from .teacher_words import TeacherWords
-from .word_alignments import Alignments
+from .columns import Column, ColumnWriter
+from .encoding import Encoding, Rules
+from .parallel_files import Files, PathLike, TsvField
+from .text_encoding import TextEncoding
 
 MANIFEST = "corpus.json"
-COUNTED = 1 << 16  # pairs whose words are counted together
+FORMAT = 3
+OF_COLUMNS = ".columns"  # suffix of the folder of columns
+_TOGETHER = 1 << 16  # rows that are processed together
+_UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
     """N sentence pairs as ids, read from disk on access; `of_epoch` chooses among their variants.
 
-    lengths: (N, 2) int32, words of source and target, including EOS
-    factors: F, ids of a source word; 0 without a source side, which then has lengths 1
+    columns: `source`, `target` and others by name, with a row for each pair
     skipped: numbers of lines left out as "empty" or "too long", and of sentence pairs "cut"
-    fingerprint: SHA-256 of the ids and lengths
-    alignments, weights, teacher: those of the pairs, or None
-    places, read: for a teacher's words, the first row of each pair, and the number of all words
-    read, with the ends of sentences
+    fingerprints: SHA-256 of "training text", "alignments", "weights" and "teacher", or "none"
+    read: the number of target words read, also in skipped pairs, with the ends of sentences
+    kinds: a row for each line, the kinds of its pairs, if variants differ between epochs
     """
 
-    lengths: np.ndarray
-    factors: int
-    skipped: dict[str, int]
-    fingerprint: str
-    _offsets: np.ndarray
-    _source: np.ndarray
-    _target: np.ndarray
-    alignments: Alignments | None = None
-    weights: DataWeights | None = None
-    places: np.ndarray | None = None
+    columns: Mapping[str, Column]
+    skipped: Mapping[str, int]
+    fingerprints: Mapping[str, str]
     read: int = 0
-    teacher: TeacherWords | None = None
     variants: Variants = Variants()  # noqa: RUF009
-    _kinds: np.ndarray | None = None  # (N, 2), if variants differ between epochs
+    kinds: Column | None = None
+
+    @functools.cached_property
+    def lengths(self) -> np.ndarray:
+        """Words of source and target with EOS: (N, 2) int32; 1 without a source side."""
+        return _lengths(self.columns, slice(None)).astype(np.int32)
+
+    def __len__(self) -> int:
+        return len(self.columns["target"])
 
     def of_epoch(self, number: int) -> "Corpus":
         """The pairs of an epoch (from 0), each as the variant that the epoch takes."""
-        if self._kinds is None:
+        if self.kinds is None:
             return self
-        lines, kinds = self._kinds.T
-        rows = np.flatnonzero(kinds == self.variants.kinds(lines, number))
+        lines = np.repeat(np.arange(len(self.kinds)), self.kinds.lengths())
+        rows = np.flatnonzero(self.kinds.values == self.variants.kinds(lines, number))
+        columns = {name: column.select(rows) for name, column in self.columns.items()}
+        return dataclasses.replace(self, columns=columns, kinds=None)
+
+    def with_teacher(self, entries: np.ndarray, fingerprint: str) -> "Corpus":
+        """The corpus with a column `teacher`, whose entries are for all words read."""
+        begins = self.columns["places"].values
+        column = Column(entries, begins, begins + self.columns["target"].lengths() + 1)
         return dataclasses.replace(
             self,
-            lengths=self.lengths[rows],
-            _offsets=self._offsets[rows],
-            alignments=self.alignments and self.alignments.of(rows),
-            weights=self.weights and self.weights.of(rows),
-            _kinds=None,
+            columns={**self.columns, "teacher": column},
+            fingerprints={**self.fingerprints, "teacher": fingerprint},
         )
-
-    def __len__(self) -> int:
-        return len(self.lengths)
-
-    def source(self, i: int) -> np.ndarray:
-        """Words of source sentence i, without EOS: (S, F) int32."""
-        start = self._offsets[i, 0]
-        return self._source[start : start + self.lengths[i, 0] - 1].astype(np.int32)
-
-    def target(self, i: int) -> np.ndarray:
-        """Words of target sentence i, without EOS: (T,) int32."""
-        start = self._offsets[i, 1]
-        return self._target[start : start + self.lengths[i, 1] - 1].astype(np.int32)
 
     def target_counts(self, words: int) -> np.ndarray:
         """The counts of the ids below `words` in the targets, with EOS as id 0: (words,)."""
         counts = np.zeros(words, np.int64)
-        for first in range(0, len(self), COUNTED):
-            length = self.lengths[first : first + COUNTED, 1] - 1
-            before = np.cumsum(length) - length
-            places = np.repeat(self._offsets[first : first + COUNTED, 1] - before, length)
-            ids = self._target[places + np.arange(len(places))]
+        for first in range(0, len(self), _TOGETHER):
+            ids = self.columns["target"].joined(slice(first, first + _TOGETHER))
             counts += np.bincount(ids, minlength=words)
         counts[0] += len(self)
         return counts
 
 
 def encode_corpus(
-    sources: Sequence[PathLike],
-    targets: Sequence[PathLike],
-    encode_source: EncodeSource,
-    encode_target: EncodeTarget,
+    texts: Sequence[Files],
+    encoder: TextEncoding,
+    rules: Rules,
     cache: Path,
-    *,
-    max_length: int,
-    crop: bool,
-    key: str,
-    beside: Beside | None = None,
     spare: Path | None = None,
-    check_pair: CheckPair | None = None,
-    variants: Variants = Variants(),  # noqa: B008
 ) -> Corpus:
-    """Encode files of parallel lines (`.gz` too), or map the files of `cache` if they are the same.
+    """Encode files of parallel lines (`.gz` too), or map the columns of `cache` if made from these.
 
-    Files are the same if path, size, modification time and `key` are the same; `key` stands for the
-    encoders and everything else that determines the ids. Encoders return ids without EOS, F for a
-    source word. Skips pairs with an empty side or a side of more than `max_length` words (excluding
-    EOS), unless `crop` cuts that side, with its alignments and weights. `sources` may be (), for
-    only a target side. `check_pair` raises CgruError for sides that do not match. Only one process
-    at a time may encode into a folder; this removes the files of interrupted processes. `spare` is
-    a folder to encode into if `cache` belongs to another process and is read-only. `variants`
-    change lines before they are encoded.
+    Files are the same if path, size and modification time are the same. Skips pairs with an empty
+    side or a side that is too long. Only one process at a time may encode into a folder; this
+    removes the files of interrupted processes. `spare` is a folder to encode into if `cache`
+    belongs to another process and is read-only.
 
     Raises CgruError for files that cannot be read, differ in their number of lines or leave no
     pair, and for a cache that cannot be written. Errors of encoders, alignments and weights name
-    file and line.
+    file and line. Warns of alignments that seem to count from 1.
     """
-    beside = beside or Beside()
-    if sources and len(sources) != len(targets):
-        raise UsageError(
-            f"{len(sources)} source files and {len(targets)} target files; name as many of each"
-        )
     identity = {
         "format": FORMAT,
-        "key": key,
-        "max length": max_length,
-        "crop": crop,
-        "sources": [_state_of(path) for path in sources],
-        "targets": [_state_of(path) for path in targets],
-        "alignments": [_state_of(path) for path in beside.alignments],
-        "weights": [_state_of(path) for path in beside.weights],
-        "places": beside.places,
-        "by word": beside.by_word,
-        "domains": list(beside.domains),
-        "from end": "both" if beside.both_from_end else beside.from_end,
+        "files": [[path and _state_of(path) for path in files[:4]] for files in texts],
+        "factors": [files.factor for files in texts],
+        "ids": encoder.fingerprint,
+        "rules": dataclasses.asdict(rules),
     }
-    corpus = open_cache(cache, identity, variants)
+    identity = json.loads(json.dumps(identity))  # as it comes back from a manifest
+    corpus = open_cache(cache, identity)
     if corpus is not None:
         return corpus
     cache = spare or cache
-    encoding = Encoding(
-        encode_source, encode_target, max_length, crop, beside, check_pair, variants
-    )
-    with writing(cache):
-        os.makedirs(cache, exist_ok=True)
-        with encoding.writing(cache):
-            for files in files_of(sources, targets, beside):
-                encoding.add(files)
-            encoding.check([*sources, *targets])
-        manifest = _sealed({"identity": identity, **encoding.description()})
+    folder = cache / f"{secrets.token_hex(6)}{OF_COLUMNS}"
+    with writing(cache), _complete(folder):
+        encoding = _encode(texts, encoder, rules, folder)
+        columns, _ = _columns(folder)
+        manifest = {
+            "identity": identity,
+            "columns": folder.name,
+            "skipped": encoding.skipped,
+            "read": encoding.read,
+            "fingerprints": _fingerprints(columns, rules.variants),
+        }
+        manifest["digest"] = _digest(manifest, folder)
         with atomic_write(cache / MANIFEST) as file:
             file.write(json.dumps(manifest, indent=1).encode())
-        kept = {name for name, _ in manifest["files"].values()}
-        for path in cache.iterdir():  # files of earlier and interrupted encodings
-            if path.name not in kept and path.suffix in (".ids", ".tmp"):
-                with contextlib.suppress(OSError):
-                    path.unlink()
-    written = open_cache(cache, identity, variants, trusted=True)
-    if written is None:
-        raise CgruError(f"{cache}: another program changed it; run the command again")
-    return written
+    _remove_others(cache, folder)
+    points = columns["alignment"].values if "alignment" in columns else np.zeros(0)
+    if len(points) and points.min() > 0:
+        warn(
+            f"{texts[0].alignment}: no first word is aligned to anything; alignments count words "
+            "from 0"
+        )
+    try:
+        return _read(cache, identity)
+    except _UNREADABLE as error:
+        raise CgruError(f"{cache}: cannot be read again: {error}") from error
 
 
 def _state_of(path: PathLike) -> list[Any]:
@@ -193,71 +161,140 @@ def _state_of(path: PathLike) -> list[Any]:
         status = os.stat(path)
     regular = os.path.isfile(path)
     changed = status.st_mtime_ns if regular else secrets.token_hex(8)
-    column = [path.column, path.columns] if isinstance(path, TsvColumn) else []
-    return [os.path.abspath(path), status.st_size, changed, *column]
+    field = [path.number, path.fields] if isinstance(path, TsvField) else []
+    return [os.path.abspath(path), status.st_size, changed, *field]
 
 
-def open_cache(
-    cache: Path,
-    identity: dict[str, Any] | None = None,
-    variants: Variants = Variants(),  # noqa: B008
-    trusted: bool = False,
-) -> Corpus | None:
-    """The corpus in a folder; None if it was changed, or made from other files or options.
+@contextlib.contextmanager
+def _complete(folder: Path) -> Iterator[None]:
+    """Make a folder, and remove it after an error in the block."""
+    folder.mkdir(parents=True)
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
-    identity: that of the files and options, None for any; variants: those of the encoded text.
-    trusted: whether it was just written; if so, raises CgruError if it is unreadable.
+
+def _encode(texts: Sequence[Files], encoder: TextEncoding, rules: Rules, folder: Path) -> Encoding:
+    """Write the columns of a text into a folder."""
+    (source, target), position = encoder.types, "<u2" if rules.max_length < 1 << 16 else "<u4"
+    types: dict[str, tuple[Any, tuple[int, ...]]]
+    types = {"source": (source, (encoder.factors,)), "target": (target, ())}
+    if any(files.alignment is not None for files in texts):
+        types["alignment"] = position, (2,)
+    if any(files.weight is not None or files.factor is not None for files in texts):
+        types["weights"] = "<f4", ()
+    if rules.places:
+        types["places"] = "<i8", ()
+    if rules.variants.drawn:
+        types["kinds"] = "u1", ()
+    with contextlib.ExitStack() as stack:
+        columns = {
+            name: stack.enter_context(ColumnWriter(folder / name, *of_values))
+            for name, of_values in types.items()
+        }
+        encoding = Encoding(encoder, rules, columns)
+        for files in texts:
+            encoding.add(files)
+        paths = [files.source for files in texts] + [files.target for files in texts]
+        encoding.check([path for path in paths if path is not None])
+    return encoding
+
+
+def _remove_others(cache: Path, kept: Path) -> None:
+    """Remove what earlier and interrupted encodings left in a cache."""
+    for path in cache.iterdir():
+        if path.suffix == OF_COLUMNS and path != kept:
+            shutil.rmtree(path, ignore_errors=True)
+        elif path.suffix in (".ids", ".tmp"):  # of earlier versions, of `atomic_write`
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def open_cache(cache: Path, identity: dict[str, Any] | None = None) -> Corpus | None:
+    """The corpus in a folder; None if it was changed, or made from other files or rules.
+
+    identity: that of files and rules, None for any.
     """
     try:
-        manifest = json.loads((cache / MANIFEST).read_bytes())
-        identity = identity or manifest["identity"]
-        if manifest["identity"] != identity or manifest != _sealed(manifest):
-            return None
-        for name, (file, _) in manifest["files"].items():
-            if file_digest(cache / file) != manifest["sha256"][name]:
-                return None
-        count, factors, words = manifest["pairs"], manifest["factors"], manifest["words"]
-
-        def read(name: str, *shape: int) -> np.ndarray:
-            file, dtype = manifest["files"][name]
-            return mapped(cache / file, np.dtype(dtype), shape)
-
-        offsets = read("offsets", count, 2)
-        alignments = weights = places = None
-        if manifest["alignments"]:
-            points = read("points", manifest["points"], 2)
-            alignments = Alignments(manifest["alignments"], points, read("spans", count, 2))
-        if manifest["weights"]:
-            by_word = identity["by word"]
-            values = read("weights", words[1] + count if by_word else count)
-            # each EOS adds a place between the words of two sentences
-            first = np.arange(count) + (offsets[:, 1] if by_word else 0)
-            weights = DataWeights(manifest["weights"], by_word, values, first)
-        if identity["places"]:
-            places = read("places", count)
-        return Corpus(
-            read("lengths", count, 2),
-            factors,
-            manifest["skipped"],
-            manifest["fingerprint"],
-            offsets,
-            read("source", words[0], factors),
-            read("target", words[1]),
-            alignments,
-            weights,
-            places,
-            manifest["read"],
-            variants=variants,
-            _kinds=read("variants", count, 2) if variants.drawn else None,
-        )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        if trusted:
-            raise CgruError(f"{cache}: cannot be read again: {error}") from error
+        return _read(cache, identity)
+    except _UNREADABLE:
         return None
 
 
-def _sealed(manifest: dict[str, Any]) -> dict[str, Any]:
-    """The values with their digest, to detect changes."""
-    rest = {name: value for name, value in manifest.items() if name != "digest"}
-    content = json.dumps(rest, sort_keys=True).encode()
-    return {**rest, "digest": hashlib.sha256(content).hexdigest()}
+def is_outdated(cache: Path) -> bool:
+    """Whether an earlier version of cgru wrote this cache, in another format."""
+    try:
+        return bool(json.loads((cache / MANIFEST).read_bytes())["identity"]["format"] < FORMAT)
+    except _UNREADABLE:
+        return False
+
+
+def _read(cache: Path, identity: dict[str, Any] | None) -> Corpus:
+    """Read a cache, like `open_cache`. Raises one of _UNREADABLE."""
+    manifest = json.loads((cache / MANIFEST).read_bytes())
+    folder = cache / manifest["columns"]
+    if manifest["digest"] != _digest(manifest, folder):
+        raise ValueError("its files were changed")
+    if identity not in (None, manifest["identity"]):
+        raise ValueError("it holds another text")
+    columns, kinds = _columns(folder)
+    variants = Variants(**manifest["identity"]["rules"]["variants"])
+    values = {name: manifest[name] for name in ("skipped", "fingerprints", "read")}
+    return Corpus(columns=columns, variants=variants, kinds=kinds, **values)
+
+
+def _columns(folder: Path) -> tuple[dict[str, Column], Column | None]:
+    """The columns of pairs by name, and the kinds of lines."""
+    names = (path.name.partition(".")[0] for path in folder.glob("*.ends.npy"))
+    columns = {name: Column.open(folder / name) for name in names}
+    return columns, columns.pop("kinds", None)
+
+
+def _digest(manifest: dict[str, Any], folder: Path) -> str:
+    """SHA-256 of the manifest's other values and of the files, to detect changes."""
+    others = {name: value for name, value in manifest.items() if name != "digest"}
+    digest = hashlib.sha256(json.dumps(others, sort_keys=True).encode())
+    for path in sorted(folder.iterdir()):
+        digest.update(path.name.encode())
+        with open(path, "rb") as file:
+            hashlib.file_digest(file, lambda: digest)
+    return digest.hexdigest()
+
+
+def _fingerprints(columns: Mapping[str, Column], variants: Variants) -> dict[str, str]:
+    """The fingerprints of a corpus, which do not depend on the types of its files.
+
+    Runs store them, so they must not change from version to version.
+    """
+    pairs, factors = len(columns["target"]), columns["source"].values.shape[1]
+    drawn = [str(variants)] if variants.drawn else []
+    values = {name: _sha256(len(c.values), c.values.__getitem__) for name, c in columns.items()}
+
+    def of(*digests: str) -> str:
+        content = json.dumps([2, pairs, factors, *digests, *drawn])
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    lengths = _sha256(pairs, lambda rows: _lengths(columns, rows))
+    prints = {"training text": of(values["source"], values["target"], lengths)}
+    prints |= dict.fromkeys(("alignments", "weights", "teacher"), "none")
+    if points := columns.get("alignment"):
+        spans = _sha256(pairs, lambda rows: np.stack([points.begins[rows], points.ends[rows]], 1))
+        prints["alignments"] = of(values["alignment"], spans)
+    if "weights" in columns:
+        prints["weights"] = of(values["weights"])
+    return prints
+
+
+def _lengths(columns: Mapping[str, Column], rows: slice) -> np.ndarray:
+    return 1 + np.stack([columns[side].lengths(rows) for side in ("source", "target")], axis=1)
+
+
+def _sha256(count: int, part: Callable[[slice], np.ndarray]) -> str:
+    """SHA-256 of `count` rows in numbers of 32 bits; part: returns some of the rows."""
+    digest = hashlib.sha256()
+    for first in range(0, count, _TOGETHER):
+        rows = part(slice(first, first + _TOGETHER))
+        digest.update(np.ascontiguousarray(rows, "<f4" if rows.dtype.kind == "f" else "<u4").data)
+    return digest.hexdigest()

@@ -1,8 +1,5 @@
 """Weights of sentence pairs or of their target words, factors of the training costs."""
 
-import dataclasses
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..errors import CgruError
@@ -10,29 +7,6 @@ from ..system.lines import tokens
 from ..system.plain_numbers import plain_number
 
 _LARGEST = float(np.finfo(np.float32).max)
-
-
-@dataclass(frozen=True, eq=False)
-class DataWeights:
-    """The weights of N sentence pairs.
-
-    by_word: one weight for each target word and EOS, instead of one for the sentence
-    fingerprint: SHA-256 of the weights
-    """
-
-    fingerprint: str
-    by_word: bool
-    _values: np.ndarray  # (W,) float32
-    _first: np.ndarray  # (N,) int64: where the weights of each pair begin
-
-    def of(self, pairs: np.ndarray) -> "DataWeights":
-        """The weights of these pairs."""
-        return dataclasses.replace(self, _first=self._first[pairs])
-
-    def of_pair(self, i: int, words: int) -> np.ndarray:
-        """The weights of pair i, whose target has T = `words` words with EOS: (T,) or (1,)."""
-        first = self._first[i]
-        return self._values[first : first + (words if self.by_word else 1)]
 
 
 def parse_sentence(line: str) -> list[float]:
@@ -44,7 +18,7 @@ def parse_sentence(line: str) -> list[float]:
 
 
 def parse_words(line: str, words: int) -> list[float]:
-    """Parse the weights of the target words and of EOS, which is 1 if not given.
+    """Parse the weights of the target words and of EOS, which is 1 by default.
 
     Raises CgruError for a wrong number of weights, and for invalid weights.
     """

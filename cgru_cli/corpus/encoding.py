@@ -1,306 +1,226 @@
-"""Encode parallel lines, with alignments and weights, into the files of a corpus."""
+"""Encode parallel lines, with alignments and weights, as the columns of a corpus."""
 
 import collections
-import contextlib
-import hashlib
-import itertools
-import json
-import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..errors import CgruError, warn
+from ..errors import CgruError
 from ..text.line_variants import JOINED, MOST_JOINED, PLAIN, Variants
 from . import data_weights, word_alignments
-from .number_files import Numbers, file_digest
-from .parallel_files import Beside, Files, PathLike, parallel
-
-FORMAT = 2
-EncodeSource = Callable[[str], list[tuple[int, ...]]]
-EncodeTarget = Callable[[str], list[int]]
-CheckPair = Callable[[list[tuple[int, ...]], list[int]], None]
+from .columns import ColumnWriter
+from .parallel_files import Files, Line, PathLike, parallel
+from .text_encoding import TextEncoding
 
 
-class EncodedPair(NamedTuple):
-    """The ids of a sentence pair, with its alignment and weights."""
+@dataclass(frozen=True)
+class Rules:
+    """What determines the encoded text, besides the files and the ids of words.
 
-    source: list
-    target: list
-    points: list  # of the alignment
-    weights: list  # of the sentence, or of its target words and EOS
-    place: int  # of the first target word, among all words and EOS read
+    max_length: the maximum number of words of a side, without EOS; crop: whether to cut longer
+    sides, with their alignments and weights, instead of skipping the pair; by_word: whether weights
+    are those of target words and EOS, not of sentences; reverses: the sides to encode from their
+    end, the target before the cut, both sides after it, as in Marian; variants: change lines before
+    they are encoded; places: whether to record the place of each target among all words read.
+    """
 
-    def cut(self, limit: int) -> "EncodedPair":
+    max_length: int
+    crop: bool = False
+    by_word: bool = False
+    reverses: Literal["none", "target", "both"] = "none"
+    variants: Variants = Variants()  # noqa: RUF009
+    places: bool = False
+
+
+class Pair(NamedTuple):
+    """A sentence pair: a row of each column."""
+
+    source: list[tuple[int, ...]]
+    target: list[int]
+    alignment: list[word_alignments.Point]
+    weights: list[float]  # of the sentence, or of its target words and EOS
+    places: list[int]  # of the first target word, among all words and EOS read
+
+    def cut(self, limit: int) -> "Pair":
         """The pair with both sides cut to `limit` words; keeps the weight of EOS."""
-        points = word_alignments.cut(self.points, len(self.source), len(self.target), limit)
-        weights = [*self.weights[:-1][:limit], *self.weights[-1:]]
-        return EncodedPair(self.source[:limit], self.target[:limit], points, weights, self.place)
+        return self._replace(
+            source=self.source[:limit],
+            target=self.target[:limit],
+            alignment=word_alignments.cut(
+                self.alignment, len(self.source), len(self.target), limit
+            ),
+            weights=[*self.weights[:-1][:limit], *self.weights[-1:]],
+        )
 
-    def from_end(self) -> "EncodedPair":
-        """The pair with sides, alignments and weights reversed; EOS remains at the end."""
-        points = word_alignments.from_end(self.points, len(self.target), len(self.source))
-        weights = weights_from_end(self.weights)
-        return EncodedPair(self.source[::-1], self.target[::-1], points, weights, self.place)
+    def target_from_end(self) -> "Pair":
+        """The pair with target, alignment and weights reversed; EOS remains last."""
+        return self._replace(
+            target=self.target[::-1],
+            alignment=word_alignments.from_end(self.alignment, len(self.target)),
+            weights=[*self.weights[-2::-1], *self.weights[-1:]],
+        )
 
-    def after(self, first: "EncodedPair", *, reversed_target: bool) -> "EncodedPair":
+    def from_end(self) -> "Pair":
+        """The pair with both sides, alignment and weights reversed; EOS remains last."""
+        points = word_alignments.from_end(self.alignment, len(self.target), len(self.source))
+        return self.target_from_end()._replace(source=self.source[::-1], alignment=points)
+
+    def after(self, first: "Pair", *, reversed_target: bool) -> "Pair":
         """This pair joined with the preceding pair; keeps the weight of this sentence."""
         s, t = len(first.source), len(first.target)
-        ends = self.weights[-1:]  # of the sentence, or EOS
-        if reversed_target:
-            target, here, there = self.target + first.target, 0, len(self.target)
-            weights = [*self.weights[:-1], *first.weights[:-1], *ends]
-        else:
-            target, here, there = first.target + self.target, t, 0
-            weights = [*first.weights[:-1], *self.weights[:-1], *ends]
-        points = [(i, j + there) for i, j in first.points if i < s and j < t]  # without its EOS
-        points += [(i + s, j + (here if j < len(self.target) else t)) for i, j in self.points]
-        points.sort()
-        return EncodedPair(first.source + self.source, target, points, weights, self.place)
+        here, there = (0, len(self.target)) if reversed_target else (t, 0)
+        points = [(i, j + there) for i, j in first.alignment if i < s and j < t]  # without its EOS
+        points += [(i + s, j + (here if j < len(self.target) else t)) for i, j in self.alignment]
+        pairs = (self, first) if reversed_target else (first, self)
+        return self._replace(
+            source=first.source + self.source,
+            target=pairs[0].target + pairs[1].target,
+            alignment=sorted(points),
+            weights=[*pairs[0].weights[:-1], *pairs[1].weights[:-1], *self.weights[-1:]],
+        )
 
 
-def weights_from_end(weights: list[float]) -> list[float]:
-    """Weights of reversed target words; the weight of EOS, or of the sentence, remains last."""
-    return [*weights[-2::-1], *weights[-1:]]
-
-
-@dataclass(eq=False)
 class Encoding:
-    """Encodes lines into the files of a cache. The fields are arguments of `encode_corpus`."""
+    """Encodes files and writes some of the columns in `Pair`.
 
-    encode_source: EncodeSource
-    encode_target: EncodeTarget
-    max_length: int
-    crop: bool
-    beside: Beside
-    check_pair: CheckPair | None = None
-    variants: Variants = Variants()  # noqa: RUF009
+    It also writes a column `kinds`, which has a row for each line: the kinds of its pairs.
+    """
 
-    def __post_init__(self) -> None:
-        self._lines = self._taken = self._pairs = self._points = self._read = 0
-        self._words = np.zeros(2, np.int64)
-        self._skipped = {"empty": 0, "too long": 0, "cut": 0}
-        self._aligns_no_first = True  # whether all first words are unaligned
-        self._factors: int | None = None
-        self._files: dict[str, Numbers] = {}
-
-    @contextlib.contextmanager
-    def writing(self, cache: Path) -> Iterator[None]:
-        """Open the files in a folder; they are on disk at the end, or removed after an error."""
-        token = secrets.token_hex(6)
-        types = {"source": "<u2", "target": "<u2", "lengths": "<i4", "offsets": "<i8"}
-        if self.beside.alignments:
-            types |= {"points": "<u2", "spans": "<i8"}
-        if self.beside.weighted:
-            types["weights"] = "<f4"
-        if self.beside.places:
-            types["places"] = "<i8"
-        if self.variants.drawn:
-            types["variants"] = "<i8"
-        try:
-            for name, dtype in types.items():
-                self._files[name] = Numbers(cache / f"{name}-{token}.ids", dtype)
-            yield
-            for file in self._files.values():
-                file.finish()
-        except BaseException:
-            for file in self._files.values():
-                file.discard()
-            raise
+    def __init__(self, encoder: TextEncoding, rules: Rules, columns: Mapping[str, ColumnWriter]):
+        self._encoder, self._rules, self._variants = encoder, rules, rules.variants
+        self._columns = columns
+        self._pairs = 0  # in the first epoch
+        self.lines = 0
+        self.read = 0  # target words and EOS
+        self.skipped = {"empty": 0, "too long": 0, "cut": 0}
 
     def add(self, files: Files) -> None:
         """Encode files. Raises CgruError, naming file and line, if that is impossible."""
-        if files.source is None:
-            self._factors = 0
-        numbers = itertools.count(1)
-        before: collections.deque[EncodedPair] = collections.deque(maxlen=1 + MOST_JOINED)
+        before = collections.deque[Pair](maxlen=1 + MOST_JOINED)
+        first = self.lines
         for lines in parallel(files):
-            kept: list[EncodedPair] = []
-            rows: list[tuple[int, int]] = []  # the number of each pair's line, and its kind
-            kinds = self.variants.kinds(np.arange(self._lines, self._lines + len(lines)), 0)
-            for texts, chosen in zip(lines, kinds.tolist(), strict=True):
-                for kind, pair in self._of_line(files, next(numbers), texts, chosen, before):
-                    fitting = self._fitting(pair, first_epoch=kind == chosen)
-                    if fitting is not None:
-                        kept.append(fitting)
-                        rows.append((self._lines, kind))
-                self._lines += 1
-            if kept:
-                self._write(kept)
-                if self.variants.drawn:
-                    self._files["variants"].append(np.array(rows))
+            numbers = np.arange(self.lines, self.lines + len(lines))
+            pairs: list[Pair] = []
+            kinds: list[list[int]] = []
+            for line, kind in zip(lines, self._variants.kinds(numbers, 0).tolist(), strict=True):
+                of_line = self._of_line(files, self.lines - first + 1, line, kind, before)
+                pairs += of_line.values()
+                kinds.append([*of_line])
+                self.lines += 1
+            for name, column in self._columns.items():
+                column.append(kinds if name == "kinds" else [getattr(pair, name) for pair in pairs])
 
     def _of_line(
-        self,
-        files: Files,
-        number: int,
-        texts: tuple,
-        chosen: int,
-        before: collections.deque[EncodedPair],
-    ) -> Iterator[tuple[int, EncodedPair]]:
-        """The variants of a pair in all epochs, by kind; chosen: the kind of the first epoch."""
-        lines = self.variants.copied(*texts[:2])
-        for kind in sorted({PLAIN, chosen, *self.variants.drawn}):
+        self, files: Files, number: int, line: Line, first: int, before: collections.deque[Pair]
+    ) -> dict[int, Pair]:
+        """The pairs of a line by kind, over all epochs; first: the kind of the first epoch.
+
+        number: of the line in its file, from 1; before: the preceding pairs; gets this one.
+        """
+        texts = self._variants.copied(line.source, line.target)
+        pairs = {}
+        for kind in sorted({PLAIN, first, *self._variants.drawn}):
             if kind == JOINED:
-                pair = self._joined([*before][-1 - self.variants.joined(self._lines) :])
+                pair = self._joined([*before][-1 - self._variants.joined(self.lines) :])
             else:
-                variant = self.variants.of(kind, self._lines, *lines)
-                pair = self._encoded(files, number, texts, variant)
+                variant = self._variants.of(kind, self.lines, *texts)
+                pair = self._encoded(files, number, line, variant)
             if kind == PLAIN:
-                if not pair.source or not pair.target:
-                    self._skipped["empty"] += 1
-                    return
+                if not pair.target or not (pair.source or line.source is None):
+                    self.skipped["empty"] += 1
+                    break
                 before.append(pair)
-            if kind == chosen or self.variants.drawn:
-                yield kind, pair
+            if kind == first or self._variants.drawn:
+                fitting = self._fitting(pair, first_epoch=kind == first)
+                if fitting is not None:
+                    pairs[kind] = fitting
+        return pairs
 
-    def _fitting(self, pair: EncodedPair, *, first_epoch: bool) -> EncodedPair | None:
-        """The pair, cut to --max-length with --max-length-crop; None if it is too long."""
-        if max(len(pair.source), len(pair.target)) > self.max_length:
-            self._skipped["cut" if self.crop else "too long"] += first_epoch
-            if not self.crop:
+    def _fitting(self, pair: Pair, *, first_epoch: bool) -> Pair | None:
+        """The pair, cut to the maximum length if `crop`; None if it is too long."""
+        limit, crop = self._rules.max_length, self._rules.crop
+        if max(len(pair.source), len(pair.target)) > limit:
+            self.skipped["cut" if crop else "too long"] += first_epoch
+            if not crop:
                 return None
-            pair = pair.cut(self.max_length)
-        self._taken += first_epoch
-        return pair.from_end() if self.beside.both_from_end else pair
+            pair = pair.cut(limit)
+        self._pairs += first_epoch
+        return pair.from_end() if self._rules.reverses == "both" else pair
 
-    def _joined(self, pairs: list[EncodedPair]) -> EncodedPair:
-        """The last pair, joined with as many preceding pairs as --max-length allows."""
+    def _joined(self, pairs: list[Pair]) -> Pair:
+        """The last pair, joined with as many preceding pairs as the maximum length allows."""
         *before, pair = pairs
         for first in reversed(before):
-            longer = pair.after(first, reversed_target=self.beside.from_end)
-            if max(len(longer.source), len(longer.target)) > self.max_length:
+            longer = pair.after(first, reversed_target=self._rules.reverses == "target")
+            if max(len(longer.source), len(longer.target)) > self._rules.max_length:
                 break
             pair = longer
         return pair
 
-    def _encoded(self, files: Files, number: int, texts: tuple, variant: tuple) -> EncodedPair:
-        given, (alignment, weight) = texts[:2], texts[2:]
-        source_line, target_line = variant
-        source: list = [()]  # one word without ids, because pairs with an empty side are skipped
+    def _encoded(
+        self, files: Files, number: int, line: Line, variant: tuple[str | None, str]
+    ) -> Pair:
+        """The pair of a line whose texts are those of the variant."""
+        source: list[tuple[int, ...]] = []
         points: list[word_alignments.Point] = []
+        own = variant == line[:2]
         path: PathLike | None = files.target  # of the current line
         try:
-            target = self.encode_target(target_line)
-            if source_line is not None:
+            target = self._encoder.target_ids(variant[1])
+            if variant[0] is not None:
                 path = files.source
-                source = self.encode_source(source_line)
-            if self.check_pair is not None:
-                path = files.target
-                self.check_pair(source, target)
-            if alignment is not None:
+                source = self._encoder.source_ids(variant[0])
+            path = files.target
+            self._encoder.check_pair(source, target)
+            if line.alignment is not None:
                 path = files.alignment
-                points = self._points_of(alignment, given, variant)
+                if own:
+                    points = word_alignments.parse(line.alignment, len(source), len(target))
+                else:
+                    points = self._followed(line.alignment, line[:2], variant)
             path = files.weight
-            by_word = self.beside.by_word
-            if weight is None or (by_word and variant != given):  # a variant has other words
+            by_word = self._rules.by_word
+            if line.weight is None or (by_word and not own):  # a variant has other words
                 weights = [1.0] * (len(target) + 1 if by_word else 1)
             elif by_word:
-                weights = data_weights.parse_words(weight, len(target))
+                weights = data_weights.parse_words(line.weight, len(target))
             else:
-                weights = data_weights.parse_sentence(weight)
+                weights = data_weights.parse_sentence(line.weight)
         except CgruError as error:
             raise type(error)(f"{path}: line {number}: {error}") from error
-        if self.beside.from_end:
-            points = word_alignments.from_end(points, len(target))
-            weights = weights_from_end(weights)
-        if files.factor != 1:
+        if files.factor is not None:
             weights = [files.factor * weight for weight in weights]
-        self._read += len(target) + 1
-        return EncodedPair(source, target, points, weights, self._read - len(target) - 1)
+        pair = Pair(source, target, points, weights, [self.read])
+        self.read += len(target) + 1
+        return pair.target_from_end() if self._rules.reverses == "target" else pair
 
-    def _points_of(self, alignment: str, given: tuple, lines: tuple) -> list[word_alignments.Point]:
-        """The points of the given lines' alignment, adapted to a variant of these lines."""
-        encoders: tuple[Callable[[str], list], ...] = self.encode_source, self.encode_target
-        lengths = [len(encode(line)) for encode, line in zip(encoders, given, strict=True)]
+    def _followed(
+        self, alignment: str, texts: tuple, variant: tuple
+    ) -> list[word_alignments.Point]:
+        """The points of a line's alignment, adapted to a variant of its texts."""
+        encoders: list[Callable[[Any], list]]
+        encoders = [self._encoder.source_ids, self._encoder.target_ids]
+        lengths = [len(encode(text)) for encode, text in zip(encoders, texts, strict=True)]
         points = word_alignments.parse(alignment, *lengths)
-        if lines == given:
-            return points
         sides = []
-        for encode, length, *both in zip(encoders, lengths, given, lines, strict=True):
-            old, new = ([len(encode(word)) for word in line.split()] for line in both)
+        for encode, length, *both in zip(encoders, lengths, texts, variant, strict=True):
+            old, new = ([len(encode(word)) for word in text.split()] for text in both)
             if sum(old) != length or not len(old) - 1 <= len(new) <= len(old):
                 return []  # the variant has other words
             sides.append((old, new))
         return word_alignments.follow(points, *sides)
 
-    def _write(self, pairs: list[EncodedPair]) -> None:
-        if self._factors is None:
-            self._factors = len(pairs[0].source[0])
-        lengths = np.zeros((len(pairs), 2), np.int64)  # without EOS
-        lengths[:, 1] = [len(pair.target) for pair in pairs]
-        if self._factors:
-            lengths[:, 0] = [len(pair.source) for pair in pairs]
-        source_words = itertools.chain.from_iterable(pair.source for pair in pairs)
-        source = _flat(source_words, np.int64)
-        if len(source) != lengths[:, 0].sum() * self._factors:
-            raise ValueError(f"source words with other than {self._factors} factors")
-        ends = self._words + np.cumsum(lengths, axis=0)
-        self._files["source"].append(source)
-        self._files["target"].append(_flat((pair.target for pair in pairs), np.int64))
-        self._files["lengths"].append(lengths + 1)
-        self._files["offsets"].append(ends - lengths)
-        self._words = ends[-1]
-        self._pairs += len(pairs)
-        if self.beside.alignments:
-            self._write_points([pair.points for pair in pairs])
-        if self.beside.weighted:
-            self._files["weights"].append(_flat((pair.weights for pair in pairs), np.float64))
-        if self.beside.places:
-            self._files["places"].append(np.array([pair.place for pair in pairs]))
-
-    def _write_points(self, points: Sequence[list]) -> None:
-        counts = np.array([len(of_pair) for of_pair in points])
-        ends = self._points + np.cumsum(counts)
-        flat = _flat(itertools.chain.from_iterable(points), np.int64)
-        self._aligns_no_first &= bool(flat.size == 0 or flat.min() > 0)
-        self._files["points"].append(flat)
-        self._files["spans"].append(np.stack([ends - counts, ends], axis=1))
-        self._points = int(ends[-1])
-
     def check(self, paths: Sequence[PathLike]) -> None:
-        """Raise CgruError if no pair is left; warn if alignments seem to count from 1."""
+        """Raise CgruError if no pair is left."""
         names = " and ".join(dict.fromkeys(map(str, paths)))
-        if not self._lines:
+        if not self.lines:
             raise CgruError(f"{names}: no lines to train on; the text is empty")
-        if not self._taken:
+        if not self._pairs:
             raise CgruError(
-                f"{names}: nothing is left of {self._lines:,} lines:"
-                f" {self._skipped['empty']:,} with an empty side, {self._skipped['too long']:,} of"
-                f" more than {self.max_length} words; check the text, or raise the maximum length"
+                f"{names}: nothing is left of {self.lines:,} lines:"
+                f" {self.skipped['empty']:,} with an empty side, {self.skipped['too long']:,} of"
+                f" more than {self._rules.max_length} words; check the text, or raise the maximum "
+                "length"
             )
-        if self._points and self._aligns_no_first:
-            warn(
-                f"{self.beside.alignments[0]}: no first word is aligned to anything; alignments "
-                "count words from 0"
-            )
-
-    def description(self) -> dict[str, Any]:
-        """The fields of the manifest that describe the files."""
-        files = self._files
-        return {
-            "pairs": self._pairs,
-            "factors": self._factors,
-            "words": self._words.tolist(),
-            "points": self._points,
-            "skipped": self._skipped,
-            "read": self._read,
-            "fingerprint": self._fingerprint("source", "target", "lengths"),
-            "alignments": self._fingerprint("points", "spans") if "points" in files else None,
-            "weights": self._fingerprint("weights") if "weights" in files else None,
-            "files": {name: [file.path.name, file.dtype.str] for name, file in files.items()},
-            "sha256": {name: file_digest(file.path) for name, file in files.items()},
-        }
-
-    def _fingerprint(self, *names: str) -> str:
-        digests = [self._files[name].digest.hexdigest() for name in names]
-        drawn = [str(self.variants)] if self.variants.drawn else []
-        content = json.dumps([FORMAT, self._pairs, self._factors, *digests, *drawn])
-        return hashlib.sha256(content.encode()).hexdigest()
-
-
-def _flat(rows: Iterable[Iterable[float]], dtype: type) -> np.ndarray:
-    return np.fromiter(itertools.chain.from_iterable(rows), dtype)

@@ -1,7 +1,6 @@
 """Read files line by line in parallel: both languages, alignments and weights."""
 
 import contextlib
-import itertools
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,12 +14,12 @@ PathLike = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
-class TsvColumn(os.PathLike[str]):
-    """One tab-separated field of the lines of a file: number `column`, from 0, of `columns`."""
+class TsvField(os.PathLike[str]):
+    """One of the tab-separated fields of each line of a file; number: of the field, from 0."""
 
     path: str
-    column: int
-    columns: int
+    number: int
+    fields: int
 
     def __fspath__(self) -> str:
         return self.path
@@ -28,81 +27,53 @@ class TsvColumn(os.PathLike[str]):
     def __str__(self) -> str:
         return self.path
 
-    def split(self, line: str, number: int) -> list[str]:
-        """The fields of a line; missing fields are empty, as in Marian.
-
-        Raises CgruError, naming the number of the line, for too many fields.
-        """
-        fields = line.split("\t")
-        if len(fields) > self.columns:
-            raise CgruError(
-                f"{self}: line {number}: {len(fields)} fields separated by tabs, where "
-                f"{self.columns} are expected (--tsv-fields)"
-            )
-        return fields + [""] * (self.columns - len(fields))
-
     def of(self, lines: list[str], done: int) -> list[str]:
-        """The field of each line; done: the number of earlier lines."""
-        return [self.split(line, i)[self.column] for i, line in enumerate(lines, done + 1)]
+        """The field of each line; missing fields are empty, as in Marian.
+
+        done: the number of earlier lines. Raises CgruError, naming the line, for too many fields.
+        """
+        rows = [line.split("\t") for line in lines]
+        for i, row in enumerate(rows, done + 1):
+            if len(row) > self.fields:
+                raise CgruError(
+                    f"{self}: line {i}: {len(row)} fields separated by tabs, where {self.fields} "
+                    "are expected (--tsv-fields)"
+                )
+        return [row[self.number] if self.number < len(row) else "" for row in rows]
 
 
 def text_lines(text: PathLike) -> Iterator[str]:
-    """The lines of a file, or one field of each. Raises CgruError like `TsvColumn.split`."""
+    """The lines of a file, or one field of each. Raises CgruError like `TsvField.of`."""
     with LineReader(text) as reader:
         done = 0
         while lines := reader.take(CHUNK):
-            yield from text.of(lines, done) if isinstance(text, TsvColumn) else lines
+            yield from text.of(lines, done) if isinstance(text, TsvField) else lines
             done += len(lines)
 
 
-@dataclass(frozen=True)
-class Beside:
-    """Alignments and weights of the text: none, or one file or number for each pair of files.
-
-    alignments: files of `word_alignments`; weights: files of weights of sentences or, if by_word,
-    of words; domains: a factor for all weights of a pair of files; from_end: whether encoders
-    reverse the targets, so that alignments and weights must follow; both_from_end: reverse both
-    sides after cutting them, as Marian does; places: record the place of each target among all
-    words read.
-    """
-
-    alignments: tuple[PathLike, ...] = ()
-    weights: tuple[PathLike, ...] = ()
-    by_word: bool = False
-    domains: tuple[float, ...] = ()
-    from_end: bool = False
-    both_from_end: bool = False
-    places: bool = False
-
-    @property
-    def weighted(self) -> bool:
-        return bool(self.weights or self.domains)
-
-
 class Files(NamedTuple):
-    """Parallel files, and the factor of their weights."""
+    """Parallel files: a text, and what belongs to its lines."""
 
-    source: PathLike | None
+    source: PathLike | None  # None for a language model
     target: PathLike
-    alignment: PathLike | None
-    weight: PathLike | None
-    factor: float
+    alignment: PathLike | None = None  # see `word_alignments`
+    weight: PathLike | None = None  # see `data_weights`
+    factor: float | None = None  # of all weights; None: 1
 
 
-def files_of(
-    sources: Sequence[PathLike], targets: Sequence[PathLike], beside: Beside
-) -> Iterator[Files]:
-    """Each pair of files, with its alignments and weights; sources may be ()."""
-    none = [None] * len(targets)
-    factors = beside.domains or [1.0] * len(targets)
-    beside_them = beside.alignments or none, beside.weights or none, factors
-    return itertools.starmap(Files, zip(sources or none, targets, *beside_them, strict=True))
+class Line(NamedTuple):
+    """A line of each of `Files`; None without a file."""
+
+    source: str | None
+    target: str
+    alignment: str | None
+    weight: str | None
 
 
-def parallel(files: Files) -> Iterator[list[tuple]]:
-    """The parallel lines (source, target, alignment, weight), CHUNK at a time; None for no file.
+def parallel(files: Files) -> Iterator[list[Line]]:
+    """The parallel lines, CHUNK at a time.
 
-    Reads a file with several columns only once. Raises CgruError if one file is longer than
+    Reads a file with several fields only once. Raises CgruError if one file is longer than
     another.
     """
     paths = files[:4]
@@ -119,13 +90,13 @@ def parallel(files: Files) -> Iterator[list[tuple]]:
                 _refuse(files, readers, {path: done + len(taken) for path, taken in lines.items()})
             if not count:
                 return
-            sides: list[Sequence[str | None]] = []
+            sides = list[Sequence[str | None]]()
             for path in paths:
-                if isinstance(path, TsvColumn):
+                if isinstance(path, TsvField):
                     sides.append(path.of(lines[path.path], done))
                 else:
                     sides.append([None] * count if path is None else lines[os.fspath(path)])
-            yield list(zip(*sides, strict=True))
+            yield list(map(Line._make, zip(*sides, strict=True)))
             done += count
 
 
@@ -141,7 +112,7 @@ def _refuse(files: Files, readers: dict[str, LineReader], counts: dict[str, int]
 
 
 def check_line_counts(first: tuple[PathLike, int], second: tuple[PathLike, int]) -> None:
-    """Raise CgruError if two files, given with their numbers of lines, differ in length."""
+    """Raise CgruError if two files, each with its number of lines, differ in length."""
     if first[1] != second[1]:
         raise CgruError(
             f"{first[0]} has {first[1]:,} lines and {second[0]} {second[1]:,}; line i of one must "

@@ -3,12 +3,8 @@
 Positions count the words that the model reads, from 0; the position after the last is EOS.
 """
 
-import dataclasses
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-
-import numpy as np
 
 from ..errors import CgruError
 from ..system.lines import tokens
@@ -16,40 +12,6 @@ from ..system.lines import tokens
 Point = tuple[int, int]  # positions in source and target
 
 _POINT = re.compile(r"([0-9]{1,40})-([0-9]{1,40})")
-
-
-@dataclass(frozen=True, eq=False)
-class Alignments:
-    """The alignments of N sentence pairs. fingerprint: SHA-256 of the alignments."""
-
-    fingerprint: str
-    _points: np.ndarray  # (P,2)
-    _spans: np.ndarray  # (N,2) int64: where each pair's points begin and end
-
-    @property
-    def count(self) -> int:
-        """The number of points."""
-        return int(np.diff(self._spans).sum())
-
-    def of(self, pairs: np.ndarray) -> "Alignments":
-        """The alignments of these pairs."""
-        return dataclasses.replace(self, _spans=self._spans[pairs])
-
-    def points(self, i: int) -> np.ndarray:
-        """Positions in source and target of pair i: (P,2) int32."""
-        first, end = self._spans[i]
-        return self._points[first:end].astype(np.int32)
-
-    def matrix(self, pairs: Sequence[int] | np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
-        """Alignments of target words as weights that sum to 1 over source words: (B,T,S) float32.
-
-        shape: (B,T,S), B at least the number of pairs. Words without alignment have weights 0.
-        """
-        matrix = np.zeros(shape, np.float32)
-        for row, pair in enumerate(pairs):
-            source, target = self.points(pair).T
-            matrix[row, target, source] = 1.0
-        return matrix / np.maximum(matrix.sum(axis=-1, keepdims=True), 1.0)
 
 
 def parse(line: str, source_words: int, target_words: int) -> list[Point]:

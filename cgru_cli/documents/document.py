@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ..errors import CgruError, reason
-from ..text.protected import FIRST, STANDING, TAG, hidden
+from .protected import FIRST, STANDING, TAG, hidden
 
 _KEPT = re.compile(rf"{TAG}|(?P<standing>{STANDING.pattern})|\s+", re.DOTALL)
 # UTF-32 first: its mark begins with that of UTF-16
@@ -24,7 +24,7 @@ LINE_BREAK = re.compile(r"\r\n?|\n")
 class Document(ABC):
     """A document; `segments` are its texts, one line each.
 
-    form: the form of marks in segments (see `text.markup`): html, markdown, or None for no marks.
+    form: the form of marks in segments (see `markup`): html, markdown, or None for no marks.
     target_language: the code of the translations' language, "" if unknown.
     """
 

@@ -7,9 +7,9 @@ import string
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..text.protected import INLINE, TAG, VOID, Protected, is_empty, protected
 from .document import TextDocument, translatable
 from .inline import pairs
+from .protected import INLINE, TAG, VOID, Protected, is_empty, protected
 
 _CHARSET = re.compile(rb"<meta\b[^<>]*?\bcharset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
 _PART = re.compile(
@@ -19,7 +19,7 @@ _PART = re.compile(
 
 
 class Html(TextDocument):
-    """A page or a part of a page; text that is not prose is unchanged (see `text.protected`)."""
+    """A page or a part of a page; text that is not prose is unchanged (see `protected`)."""
 
     def __init__(self, content: bytes):
         encoding = _encoding(content)

@@ -1,7 +1,7 @@
 """Marks inside a segment, such as tags and placeholders, as numbered HTML tags.
 
 `<x1>...</x1>` stands for an opening and a closing mark, `<x2/>` for a mark without text, and
-`<code>...</code>` for text to copy. `text.markup` can then place all marks in the translation.
+`<code>...</code>` for text to copy. `markup` can then place all marks in the translation.
 A text with marks that are known already is a list of symbols: its characters and `Mark`s.
 """
 

@@ -10,9 +10,9 @@ from itertools import pairwise
 from typing import Any
 
 from ..system.versions import installed
-from ..text.markup import Markup, with_references
-from ..text.protected import block_end, marked_line, title_of
 from .document import LINE_BREAK, TextDocument
+from .markup import Markup, with_references
+from .protected import block_end, marked_line, title_of
 
 _FRONT_MATTER = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*\r?\n(?:.*\n)*?\1[ \t]*(?:\r?\n|\Z)")
 _HARD_BREAK = re.compile(r"(?:(?<! ) {2,}|\\)$")

@@ -70,9 +70,16 @@ class LoadedModel:
 
         Raises CgruError if that file is damaged.
         """
-        preprocessing = preprocessing_of([self], {})
-        source, target = preprocessing.settings.languages if preprocessing else ("", "")
+        source, target = self.preprocessing.settings.languages if self.preprocessing else ("", "")
         return (source, target) if source and target else None
+
+    @functools.cached_property
+    def preprocessing(self) -> Preprocessing | None:
+        """The preparation of raw text for this model; None if it reads prepared text.
+
+        Raises CgruError if its `preprocess.json` is damaged.
+        """
+        return preprocessing_of([self], {})
 
     @property
     def described(self) -> str:
@@ -289,9 +296,12 @@ def check_ensemble(models: Sequence[LoadedModel]) -> None:
     first, *others = [one for one in models if one.reads_source] or models
     for other in others:
         if other.source_reversed != first.source_reversed:
+            orders = ["right to left", "left to right"]
+            if first.source_reversed:
+                orders.reverse()
             raise CgruError(
-                f"{other.model.path}: reads the source from the other end than "
-                f"{first.model.path}, {rerank}"
+                f"{other.model.path}: reads the source {orders[0]}, "
+                f"{first.model.path} {orders[1]}, {rerank}"
             )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 from .configured import ConfiguredOptions
@@ -33,6 +34,13 @@ def _one_site(origin: str) -> str:
     ):
         raise ValueError("a site such as https://example.org, or * is expected")
     return origin
+
+
+def _of_a_proxy(_value: str) -> str:
+    raise ValueError(
+        "the server no longer limits rates; let a proxy in front limit requests, such as nginx "
+        "with limit_req (docs/server.md, In production)"
+    )
 
 
 @dataclass(frozen=True)
@@ -115,10 +123,9 @@ class ServeOptions(ConfiguredOptions):
     max_phrases: int = LIMITS.whole(0, 1000, default=20)("""
         --max-phrases N: maximum number of phrases that a request may require or forbid in a
         translation""")
-    rate_limit: int | None = LIMITS.whole(1, 100_000_000)("""
-        --rate-limit N: maximum number of lines that a client (a password, or an address without
-        one) may send in a minute; the server answers further requests with 429 (lines per
-        minute)""")
+    rate_limit: str | None = LIMITS.values(
+        _of_a_proxy, no_effect="a proxy in front limits requests"
+    )("--rate-limit N: maximum number of lines of a client in a minute, in earlier versions")
     timeout: float = LIMITS.number(most=86_400, above=0, default=60)("""
         --timeout S: maximum duration of a request, from its first byte to its answer (seconds)""")
 
@@ -145,11 +152,11 @@ class ServeOptions(ConfiguredOptions):
         """The maximum number of lines in a request; the queue must have room for all."""
         return min(self.max_lines, self.queue)
 
-    def translating(self, models: tuple[str, ...]) -> TranslateOptions:
-        """The same models and search as options of `cgru translate`."""
+    def translating(self) -> dict[str, Any]:
+        """The options of `cgru translate` that are not at their defaults, for a `Translator`."""
         shared = statements(ServeOptions).keys() & statements(TranslateOptions).keys()
-        values = {name: getattr(self, name) for name in shared}
-        return TranslateOptions.of(values | {"model": models})
+        shared -= {"model", "vocabularies", "log", "config", "quiet", "runtime"}
+        return {name: getattr(self, name) for name, _ in self.changed() if name in shared}
 
 
 def host_of(header: str) -> str | None:

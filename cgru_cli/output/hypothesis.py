@@ -29,6 +29,8 @@ class Hypothesis(NamedTuple):
     detokenized: str | None = None  # text in reading order; None: words between spaces
     features: Sequence[tuple[str, float]] = ()  # of a noisy channel; their weighted sum is total
     source: Sequence[str] = ()  # [S] words of the source as the model reads them, without factors
+    offsets: Sequence[int] = ()  # [T] characters of the text before each token, if kept
+    source_offsets: Sequence[int] = ()  # [S] likewise, of the line before each source word
 
     @property
     def text(self) -> str:
@@ -51,4 +53,5 @@ class Hypothesis(NamedTuple):
             tokens=list(reversed(self.tokens)),
             word_scores=np.concatenate([scores[:T][::-1], scores[T:]]),
             alignment=alignment,
+            offsets=list(reversed(self.offsets)),
         )

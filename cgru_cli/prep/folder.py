@@ -20,8 +20,7 @@ import msgspec
 
 from ..errors import CgruError, reading, reason, writing
 from ..system.atomic_files import all_or_nothing, mark_of, put, remove
-from ..system.structured_files import write_json
-from .raw_text import sha256
+from ..system.structured_files import sha256, write_json
 
 VERSION = 1
 FILE = "manifest.json"

@@ -1,4 +1,4 @@
-"""Read raw text files, plain or `.gz`, in chunks of lines, and hash them."""
+"""Read raw text files, plain or `.gz`, in chunks of lines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-from ..corpus.number_files import file_digest
 from ..errors import CgruError, reading
 from ..system.lines import byte_lines
 
@@ -30,12 +29,6 @@ def check(path: str | os.PathLike[str]) -> None:
             with open(path, "rb"):
                 return
     raise CgruError(f"{path}: not a regular file, and it is read more than once; name a file")
-
-
-def sha256(path: str | os.PathLike[str]) -> str:
-    """SHA-256 of a file's bytes, in hexadecimal."""
-    with reading(path):
-        return file_digest(path)
 
 
 def read_lines(path: str | os.PathLike[str]) -> Iterator[bytes]:

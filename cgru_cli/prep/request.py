@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import UsageError
 from ..options.flags import flag
 from ..options.prep import PrepOptions
+from ..system.structured_files import sha256
 from ..text.copying import PLACEHOLDERS
 from ..text.pipeline import PipelineSettings
 from . import raw_text
@@ -45,7 +46,7 @@ def request(options: PrepOptions) -> Request:
     for role in ("source", "target", "dev", "test", "codes"):
         for number, path in enumerate(getattr(options, role), 1):
             raw_text.check(path)
-            digest = raw_text.sha256(path)
+            digest = sha256(path)
             inputs.append({"role": role, "number": number, "path": path, "sha256": digest})
     return Request(options, _pipeline(options), _sets(options), inputs)
 

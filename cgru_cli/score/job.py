@@ -22,7 +22,8 @@ from ..system.line_writer import LineWriter
 from ..system.log_file import log_to
 from ..system.terminal import ProgressCounter
 from ..system.windows import InOrder
-from .n_best.rerank import Reranker, ranker_of
+from ..text.subwords import join_bpe
+from .n_best.rerank import Reranker, Sentences
 from .pairs.ensemble_scorer import EnsembleScorer, ScoredPair, in_batches
 from .pairs.filter import PairFilter, dual_score
 from .pairs.layout import ScoreLayout
@@ -60,11 +61,36 @@ def _run(plan: ScorePlan) -> None:
             top_words.write(plan, models, pairs)
             return
         lengths: dict[int, int] | None = {} if models and plan.alpha else None
-        ranker = ranker_of(plan, lengths)
+        ranker = _ranker(plan, lengths)
         if models:
             _with_models(pairs, models, ranker, lengths, plan)
         elif ranker:
             _rank_alone(pairs, ranker, options)
+
+
+def _ranker(plan: ScorePlan, lengths: dict[int, int] | None) -> Reranker | Tuner | None:
+    """The consumer of the n-best list's lines; None without reranking or tuning.
+
+    lengths: the number of words of each line's hypothesis, from a model (see `Sentences`); None
+    without models. Raises the errors of `Tuner`.
+    """
+    options, weights = plan.options, plan.ranking
+    if weights is None and options.oracle is None:
+        return None
+    in_words = options.in_words or options.join_bpe
+    sentences = Sentences(plan.list_name, plan.alpha, lengths, in_words=in_words)
+    sentences.checks_gaps = not options.source
+    join = join_bpe if options.join_bpe else str
+    if weights is None:
+        from .n_best.oracle import MostSimilar  # needs sacreBLEU
+
+        return MostSimilar(plan, sentences, join=join)
+    reranker = Reranker(sentences, weights, whole=options.rerank_list, join=join)
+    if options.tune is None:
+        return reranker
+    from .n_best.tune import Tuner  # needs sacreBLEU
+
+    return Tuner(plan, reranker)
 
 
 def _rank_alone(pairs: Pairs, ranker: Reranker | Tuner, options: ScoreOptions) -> None:

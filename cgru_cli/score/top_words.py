@@ -1,4 +1,4 @@
-"""`cgru score --word-top-k`: a model's most probable words at each word of given texts."""
+"""`cgru score --word-top-k`: a model's most probable words at each word of a text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..corpus.teacher_words import TeacherWriter
+from ..corpus import teacher_words
+from ..corpus.columns import GrowingArray
 from ..errors import UsageError
 from ..formats.loaded_model import LoadedModel, check_ensemble
 from ..system.atomic_files import atomic_write
@@ -62,7 +63,7 @@ def write(plan: ScorePlan, models: Sequence[LoadedModel], pairs: Pairs) -> None:
     in_order, first = InOrder[tuple[np.ndarray, np.ndarray]](), 0
     progress = ProgressCounter("pairs", options.quiet)
     with atomic_write(options.output or "") as file:
-        writer = TeacherWriter(file, k)
+        writer = GrowingArray(file, teacher_words.ENTRY, (k,))
         for window in pairs.windows(options.mini_batch, options.maxi_batch):
             lines = [
                 [scorer.read(pair.source, pair.target, number) for scorer in scorers]
@@ -78,7 +79,7 @@ def write(plan: ScorePlan, models: Sequence[LoadedModel], pairs: Pairs) -> None:
                 threads,
             ):
                 for ready in in_order.put(number, rows):
-                    writer.write(*ready)
+                    writer.append(teacher_words.entries(*ready))
                 progress.add(1)
             first += len(window)
         writer.close()

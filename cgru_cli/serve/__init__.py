@@ -8,6 +8,6 @@ Nematus' server, `libre_translate` that of LibreTranslate and `marian_websocket`
 server. `documents` translates files in the background, and `paragraphs` translates texts of several
 sentences. `messages` defines the types of requests and answers, `problems` defines errors, and
 `openapi` describes both. `page` serves the web page. Requests: `admission` accepts or refuses them,
-`clients` limits their rate, `bodies` reads them, and `metrics` counts them. `app` assembles the
-parts, `server` listens.
+`clients` identifies their senders, `bodies` reads them, and `metrics` counts them. `app` assembles
+the parts, `server` listens.
 """

@@ -42,14 +42,9 @@ async def body(request: Request, options: ServeOptions, largest: int | None = No
 
 
 async def answered(
-    request: Request,
-    service: Service,
-    kind: Kind,
-    lines: Sequence[Line | Pair],
-    *,
-    admitted: bool = False,
+    request: Request, service: Service, kind: Kind, lines: Sequence[Line | Pair]
 ) -> list[Any]:
-    """The outcomes of all lines; admitted: see `Service.check`.
+    """The outcomes of all lines.
 
     Cancels the computation if the client disconnects or time runs out. Raises Refusal in these two
     cases and like `Service.all`.
@@ -68,7 +63,7 @@ async def answered(
         async with asyncio.timeout(service.options.timeout) as limit:
             watching = asyncio.create_task(watch())
             try:
-                return await service.all(client_of(request), kind, lines, admitted=admitted)
+                return await service.all(client_of(request), kind, lines)
             finally:
                 watching.cancel()
     except TimeoutError:

@@ -19,18 +19,17 @@ from pathlib import Path, PurePath
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
+from .. import Translation
 from ..documents.document import Document
 from ..documents.reader import document_of
 from ..errors import WARNS, CgruError, NotInstalled
-from ..translate.paragraphs import Paragraph
-from ..translate.results import Translation
 from .bodies import body
 from .clients import Client, client_of
 from .messages import DocumentProgress, encoded
 from .problems import Refusal
 from .served_model import SearchOptions, ServedModel
 from .service import Service
-from .work import Kind, Line
+from .work import Kind, Line, Part
 
 MOST_SEGMENTS = 10_000
 KEPT = 600  # seconds for which a finished document is kept
@@ -102,8 +101,6 @@ class Documents:
             raise Refusal("loading", headers={"Retry-After": "5"})
         client = client_of(request)
         self._check_number(client.account)
-        service.rate_limit.check(client.account)
-        service.rate_limit.count(client.account, 1)  # reading a document takes time too
         largest = service.options.max_document * 1024
         content = await body(request, service.options, largest)
         try:
@@ -182,17 +179,15 @@ class Documents:
             if len(segment) > longest:  # placing marks must take bounded time
                 size = f"{len(segment)} characters; this server takes {longest} per line"
                 raise Refusal("too_large", f"paragraph {place}: {size}")
-        paragraphs = await asyncio.to_thread(_paragraphs, kind.model, document)
-        lines = [
-            Line(line.source, plain=True) for paragraph in paragraphs for line in paragraph.lines
-        ]
+        parts = await asyncio.to_thread(_parts, kind.model, document)
+        lines = [Line(text, plain=True) for texts, _ in parts for text in texts]
         job.lines = len(lines)
         found: list[Translation] = []
         count = min(_AT_ONCE, self._service.options.most_lines)
         for start in range(0, len(lines), count):
             found += await self._translations(job, client, kind, lines[start : start + count])
         path = Path(job.folder.name) / "translation"
-        await asyncio.to_thread(_write_file, document, paragraphs, found, path)
+        await asyncio.to_thread(_write_file, document, parts, found, path)
         job.file = path
 
     async def _translations(
@@ -209,7 +204,7 @@ class Documents:
                         job.done = before + len(done)
                 return [done[place] for place in range(len(lines))]
             except Refusal as refusal:
-                if refusal.code not in ("queue_full", "rate_limited"):
+                if refusal.code != "queue_full":
                     raise
             job.done = before
             await asyncio.sleep(_PAUSE)
@@ -219,19 +214,21 @@ def _refusal(error: CgruError, message: str) -> Refusal:
     return Refusal("not_installed" if isinstance(error, NotInstalled) else "unreadable", message)
 
 
-def _paragraphs(model: ServedModel, document: Document) -> list[Paragraph]:
-    sentences = model.sentences("")
+def _parts(model: ServedModel, document: Document) -> list[Part]:
+    filtered, sentences = model.translator.filtered, model.sentences("")
     return [
-        Paragraph(model.search, segment, document.form, sentences) for segment in document.segments
+        filtered(segment, markup=document.form, sentences=sentences)
+        for segment in document.segments
     ]
 
 
 def _write_file(
-    document: Document, paragraphs: list[Paragraph], found: list[Translation], path: Path
+    document: Document, parts: list[Part], found: list[Translation], path: Path
 ) -> None:
-    translations, rest = [], iter(found)
-    for number, paragraph in enumerate(paragraphs):
-        whole = paragraph.translation(number, [next(rest) for _ in paragraph.lines])
+    translations = []
+    rest = (one._replace(hypotheses=one.hypotheses[:1]) for one in found)
+    for segment, (texts, undo) in zip(document.segments, parts, strict=True):
+        whole = undo([next(rest) for _ in texts])
         empty = whole.empty or not whole.hypotheses
-        translations.append(document.segments[number] if empty else whole.hypotheses[0].text)
+        translations.append(segment if empty else whole.hypotheses[0].text)
     path.write_bytes(document.written(translations))

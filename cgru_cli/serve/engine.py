@@ -214,7 +214,7 @@ class Engine:
     def _patience(self, kind: Kind) -> float:
         """The seconds that a kind's queued lines may still wait for others."""
         count, since = self._queue.waiting(kind)
-        if kind.alone or count >= kind.model.plan.mini_batch:
+        if kind.alone or count >= kind.model.defaults.mini_batch:
             return 0
         return since + self.batch_wait - time.monotonic()
 

@@ -16,7 +16,7 @@ def run(options: ServeOptions) -> None:
     Raises CgruError for bad models, an unreadable file, an address in use, or if a package of the
     extra `serve` is missing.
     """
-    for package in ("httptools", "prometheus_client", "starlette", "uvicorn", "websockets"):
+    for package in ("prometheus_client", "starlette", "uvicorn", "websockets"):
         installed(package, "serve")
     with log_to(options.log, "cgru serve"):
         _run(options)

@@ -12,10 +12,10 @@ from urllib.parse import parse_qsl
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ..documents.sentences import Sentences
 from ..errors import CgruError
 from ..system.structured_files import LONGEST_NUMBER
-from ..text.language_names import language_name
-from ..text.sentences import Sentences
+from .language_names import language_name
 from .messages import LibreAnswer, LibreLanguage, LibreRequest, converted, encoded, fields_of
 from .paragraphs import translated
 from .problems import Refusal
@@ -101,7 +101,7 @@ class LibreTranslate:
             message = f"alternatives {asked.alternatives}: this server allows 1 to {most}"
             raise Refusal("not_possible", message)
         marked = asked.format == "html"
-        if marked and model.plan.options.markup != "html":
+        if marked and model.markup != "html":
             raise Refusal(
                 "not_possible",
                 "format html: this server translates plain text; html needs --markup html",

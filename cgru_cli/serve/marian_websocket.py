@@ -13,7 +13,6 @@ from typing import Any
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from ..translate.job import rendered
 from .clients import Client, client_of
 from .problems import Refusal
 from .served_model import SearchOptions
@@ -83,14 +82,15 @@ class MarianWebSocket:
 
     async def _translated(self, client: Client, text: str) -> str:
         model = self._service.model()
-        layout = model.plan.layout
+        options = self._service.options
         # whether or not the last line ends with a line break
         lines = [Line(line) for line in text.removesuffix("\n").split("\n")] if text else []
-        n_best = layout.shown or model.plan.settings.beam_size if layout.n_best else 1
-        search = SearchOptions(n_best=min(n_best, model.plan.settings.beam_size))
+        beam_size = model.defaults.beam_size
+        n_best = options.n_best_size or beam_size if options.n_best else 1
+        search = SearchOptions(n_best=min(n_best, beam_size))
         kind = self._service.searching(model, search)
         done = await self._service.all(client, kind, lines)
-        return "".join(rendered(layout, one, False)[0] for one in done) or "\n"
+        return "".join(map(model.translator.printed, done)) or "\n"
 
 
 async def _close(socket: WebSocket, code: int, reason: str) -> None:

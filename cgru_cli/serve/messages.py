@@ -9,11 +9,11 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from starlette.responses import Response
 
 from ..errors import CgruError
-from ..output.layouts import Link
 from ..system.structured_files import parse_json
 from ..system.typed_json import problem
 from .problems import Refusal
 
+Link = tuple[str, str, str, int, int]  # of Nematus: target, source, weight, line, line
 Positive = Annotated[int, Meta(ge=1)]
 LengthPower = Annotated[float, Meta(ge=0, le=10)]
 # (?!\n) because in Python, $ also matches before a last line break
@@ -243,9 +243,6 @@ class Limits(Struct):
     seconds: Annotated[float, about("maximum time from the first byte of a request to its answer")]
     body: Annotated[int, about("maximum size of a request in bytes")]
     document: Annotated[int, about("maximum size of a document in bytes")]
-    lines_per_minute: Annotated[
-        int | None, about("maximum number of lines of a client; null: no limit")
-    ]
 
 
 class ModelsAnswer(Struct):

@@ -14,8 +14,7 @@ from prometheus_client import (
     generate_latest,
 )
 
-from .. import __version__
-from ..translate.results import Translation
+from .. import Translation, __version__
 
 _REQUEST_LABELS = ("path", "method", "status")
 _LINES = (1, 2, 4, 8, 16, 32, 64, 128, 256)

@@ -4,17 +4,17 @@ Source: Nematus, `nematus/server.py`, `nematus/server/api/nematus_style.py` and
 `nematus/sample_client.py`. Segments and translations are lists of words.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
 
-from .. import __version__
-from ..output.layouts import nematus_links
+from .. import Hypothesis, __version__
 from .bodies import answered
 from .messages import (
+    Link,
     NematusAnswer,
     NematusRequest,
     NematusStatus,
@@ -23,6 +23,7 @@ from .messages import (
     encoded,
 )
 from .problems import Refusal
+from .rest import EOS
 from .served_model import SearchOptions
 from .service import Service
 from .work import Line
@@ -67,8 +68,18 @@ class NematusRest:
             if best and model.right_left:
                 best = best.reversed()
             if best and asked.return_word_alignment and best.alignment is not None:
-                segment.word_alignment = nematus_links(number, 0, one.factored, best)
+                segment.word_alignment = _links(number, one.factored, best)
             if best and asked.return_word_probabilities:
                 segment.word_probabilities = np.exp(best.word_scores).tolist()
             data.append(segment)
         return encoded(NematusAnswer(data, "ok"))
+
+
+def _links(number: int, source: Sequence[str], one: Hypothesis) -> list[Link]:
+    """Nematus' links of a hypothesis: target, source, weight, and the line twice."""
+    weights = np.zeros((0, 0)) if one.alignment is None else one.alignment
+    return [
+        (target, word, repr(float(str(weight))), number, number)
+        for target, row in zip([*one.tokens, EOS], weights, strict=False)
+        for word, weight in zip([*source, EOS], row, strict=False)
+    ]

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ..output.page import page_files
+from ..web.page import page_files
 
 TYPES = {
     ".html": "text/html",

@@ -5,13 +5,12 @@ from collections.abc import Sequence
 
 from starlette.requests import Request
 
-from ..text.sentences import Sentences
-from ..translate.paragraphs import Paragraph
-from ..translate.results import Translation
+from .. import Translation
+from ..documents.sentences import Sentences
 from .bodies import answered
 from .problems import Refusal
 from .service import Service
-from .work import Kind, Line
+from .work import Kind, Line, Part
 
 
 async def translated(
@@ -28,43 +27,40 @@ async def translated(
     """The translations of texts, with their line breaks.
 
     In HTML, where an element may contain line breaks, they become spaces, except in protected text
-    (see `text.protected`). sentences: splits lines
-    into sentences; None if each line is a sentence. avoided, plain: of each line (see `Line`).
-    n_best: the number of translations to return of a text of one sentence. Raises Refusal.
+    (see `documents.protected`). sentences: splits lines into sentences; None if each line is a
+    sentence. avoided, plain: of each line (see `Line`). n_best: the number of translations to
+    return of a text of one sentence. Raises Refusal.
     """
     if not service.ready:
         raise Refusal("loading", headers={"Retry-After": "5"})
-    search, longest = kind.model.search, service.options.max_characters
-    form = None if plain else search.plan.options.markup
-    breaks = ["\r\n" if 0 < text.count("\n") == text.count("\r\n") else "\n" for text in texts]
-    lines = [
-        [text] if form == "html" else text.split(line_break)
-        for text, line_break in zip(texts, breaks, strict=True)
-    ]
-    for number, text in enumerate(lines):
-        if form and any(len(line) > longest for line in text):
-            message = f"this server takes {longest} characters per line"
-            raise Refusal("too_large", message, field=f"texts[{number}]")
+    model, longest = kind.model, service.options.max_characters
+    markup = None if plain else model.markup
+    ends = [None if markup == "html" else _line_end(text) for text in texts]
 
-    def begun() -> list[list[Paragraph]]:
-        return [[Paragraph(search, line, form, sentences) for line in text] for text in lines]
+    def begun() -> list[Part]:
+        filtered = model.translator.filtered
+        return [
+            filtered(text, lines=end, markup=markup, sentences=sentences)
+            for text, end in zip(texts, ends, strict=True)
+        ]
 
     def ended() -> list[Translation]:
-        rest, right_left, whole = iter(done), kind.model.right_left, []
-        for number, text in enumerate(paragraphs):
-            parts = [
-                one.translation(number, [next(rest) for _ in one.lines], n_best) for one in text
-            ]
-            join = breaks[number].join
-            whole.append(Translation.joined(number, parts, join, right_left=right_left))
-        return whole
+        rest = (one._replace(hypotheses=one.hypotheses[:n_best]) for one in done)
+        return [undo([next(rest) for _ in lines]) for lines, undo in parts]
 
-    paragraphs = await asyncio.to_thread(begun)  # reading and placing marks takes time
+    for number, (text, end) in enumerate(zip(texts, ends, strict=True)):
+        if markup and any(len(line) > longest for line in (text.split(end) if end else [text])):
+            message = f"this server takes {longest} characters per line"
+            raise Refusal("too_large", message, field=f"texts[{number}]")
+    parts = await asyncio.to_thread(begun)  # reading and placing marks takes time
     every = [
-        Line(one.source, avoided=avoided, plain=one.plain, of_text=number)
-        for number, text in enumerate(paragraphs)
-        for paragraph in text
-        for one in paragraph.lines
+        Line(one, avoided=avoided, plain=True, of_text=number)
+        for number, (lines, _) in enumerate(parts)
+        for one in lines
     ]
     done = await answered(request, service, kind, every)
     return await asyncio.to_thread(ended)
+
+
+def _line_end(text: str) -> str:
+    return "\r\n" if 0 < text.count("\n") == text.count("\r\n") else "\n"

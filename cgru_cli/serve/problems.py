@@ -27,7 +27,7 @@ CODES = {  # the status and the meaning of each code
     "encoded": (415, "the body has a Content-Encoding"),
     "wrong_host": (421, "the server does not have this host name"),
     "unreadable": (422, "the model cannot read a line, or the server a document"),
-    "rate_limited": (429, "this client has sent too many lines; try again later"),
+    "rate_limited": (429, "this client has too many unfinished documents; try again later"),
     "client_gone": (499, "the client has closed the connection"),
     "internal_error": (500, "internal error"),
     "not_installed": (501, "the server lacks a package"),

@@ -1,7 +1,6 @@
 """The server's own protocol: `/v1/translate`, `/v1/alternatives`, `/v1/score`, `/v1/models`."""
 
 import asyncio
-import dataclasses
 import math
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
@@ -11,11 +10,8 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from .. import Hypothesis, Translation
 from ..errors import CgruError, UsageError
-from ..output.hypothesis import Hypothesis
-from ..output.layout import EOS
-from ..score.pairs.ensemble_scorer import ScoredPair
-from ..translate.results import Translation
 from . import messages
 from .bodies import answered, body
 from .clients import Client, client_of
@@ -26,6 +22,7 @@ from .served_model import SearchOptions, ServedModel
 from .service import Service
 from .work import Kind, Line, OnlyLine, Pair
 
+EOS = "</s>"  # as shown in messages
 _MORE = ("output_sampling", "seed", "mbr", "mbr_utility", "mbr_n_best", "prefix_bias")
 
 
@@ -46,7 +43,6 @@ class Rest:
             seconds=options.timeout,
             body=options.max_body * 1024,
             document=options.max_document * 1024,
-            lines_per_minute=options.rate_limit,
         )
         models = [
             messages.ModelDescription(
@@ -55,9 +51,9 @@ class Rest:
                 reads_source=model.reads_source,
                 attention=model.attends,
                 right_to_left=model.right_left,
-                raw_text=model.plan.reading.preprocessing is not None,
-                beam_size=model.plan.settings.beam_size,
-                normalize=model.plan.settings.normalize,
+                raw_text=model.defaults.raw_text,
+                beam_size=model.defaults.beam_size,
+                normalize=model.defaults.normalize,
                 languages=messages.Languages(*model.languages) if model.languages else None,
                 type=model.type,
             )
@@ -80,7 +76,7 @@ class Rest:
             done = await self._paragraphs(request, kind, asked)
         elif asked.stream or "text/event-stream" in request.headers.get("accept", ""):
             client = client_of(request)
-            service.check(client, lines)
+            service.check(lines)
             events = self._events(client, kind, lines, asked)
             headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
             return StreamingResponse(events, media_type="text/event-stream", headers=headers)
@@ -137,7 +133,7 @@ class Rest:
         self, client: Client, kind: Kind, lines: Sequence[Line], asked: messages.TranslateRequest
     ) -> AsyncIterator[bytes]:
         """Server-sent events: `translation` with its index, then `done`, or `error`."""
-        every = self._service.outcomes(client, kind, lines, in_order=True, admitted=True)
+        every = self._service.outcomes(client, kind, lines, in_order=True)
         try:
             async with aclosing(every) as outcomes, asyncio.timeout(self._service.options.timeout):
                 async for number, one in outcomes:
@@ -167,11 +163,11 @@ class Rest:
         search = SearchOptions(asked.beam_size, 1, asked.normalize, asked.alignment)
         kind = service.searching(model, search, forced=True)
         lines = [OnlyLine(asked.text, [*prefix, one.tokens[place]]) for one in continued]
-        rest = iter(await answered(request, service, kind, lines, admitted=True))
+        rest = iter(await answered(request, service, kind, lines))
         listed = []
         for one in found:
             # for an ensemble, the geometric mean of the models
-            log_probability = float(one.word_scores[place]) / (sum(model.plan.weights) or 1.0)
+            log_probability = float(one.word_scores[place]) / (sum(model.defaults.weights) or 1.0)
             probability = math.exp(min(0.0, log_probability))
             if len(one.tokens) == place:  # the sentence ends here
                 whole, word = one._replace(alignment=None), None
@@ -193,28 +189,29 @@ class Rest:
                 "not_possible", f"{model.name}: this model has no attention", field="alignment"
             )
         pairs = [Pair(pair.source, pair.target) for pair in asked.pairs]
-        done: list[ScoredPair] = await answered(request, service, Kind(model, None), pairs)
-        settings = model.plan.settings
-        if asked.normalize is not None:
-            settings = dataclasses.replace(settings, normalize=asked.normalize)
+        done: list[Hypothesis] = await answered(request, service, Kind(model, None), pairs)
+        defaults, alpha = model.defaults, asked.normalize
+        alpha = defaults.normalize if alpha is None else alpha
         scores = []
-        for pair in done:
-            length = len(pair.hypothesis.tokens) + 1
-            total = settings.total(pair.hypothesis.score, length)
-            hypothesis = pair.hypothesis._replace(total=total)
-            source = [*pair.source, EOS]
-            scores.append(_scored(messages.ScoredPair, model, hypothesis, asked, source=source))
+        for one in done:
+            length = len(one.tokens) + 1
+            total = (one.score - defaults.word_penalty * length) / length**alpha
+            source = [*one.source, EOS]
+            pair = _scored(
+                messages.ScoredPair, model, one._replace(total=total), asked, source=source
+            )
+            scores.append(pair)
         return encoded(messages.ScoreAnswer(model.name, scores))
 
 
-def _more(asked: messages.TranslateRequest) -> dict[str, Any]:
+def _more(asked: messages.TranslateRequest) -> tuple[tuple[str, Any], ...]:
     """The options of `cgru translate` that a request states, and options that they depend on."""
     more = {name: value for name in _MORE if (value := getattr(asked, name)) is not None}
     if more and (asked.constraints or asked.avoid):
         more["constraints"] = "tabs"
     if more:
         more["force_decode"] = asked.prefixes is not None
-    return more
+    return tuple(more.items())
 
 
 def _line(

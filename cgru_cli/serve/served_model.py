@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import os
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from .. import PairScorer, Session, Translator
+from ..documents.sentences import Sentences
 from ..errors import CgruError, UsageError, one_line
-from ..formats.loaded_model import load_model
-from ..options.keywords import in_python
 from ..options.serve import ServeOptions
-from ..score.pairs.ensemble_scorer import EnsembleScorer
-from ..score.pairs.model_scorer import ModelScorer
-from ..text.sentences import Sentences
-from ..translate.line_search import LineSearch
-from ..translate.plan import SearchPlan
-
-if TYPE_CHECKING:
-    from ..search.settings import SearchSettings
 
 
 @dataclass(frozen=True)
 class SearchOptions:
     """The search that a request asks for; None: as on the server's command line.
 
-    more: other options of `cgru translate`, by their names.
+    more: other options of `cgru translate`, with their names. rows: the hypotheses of a line, once
+    `ServedModel.settings` has decided the search.
     """
 
     beam_size: int | None = None
@@ -37,13 +29,20 @@ class SearchOptions:
     normalize: float | None = None
     alignment: bool = False
     suppress_unk: bool | None = None
-    more: Mapping[str, Any] = field(default_factory=dict)
+    more: tuple[tuple[str, Any], ...] = ()
+    rows: int = 1
+
+    @property
+    def keywords(self) -> Mapping[str, Any]:
+        """The arguments of `Translator.session`."""
+        names = ("beam_size", "n_best", "normalize", "alignment", "suppress_unk")
+        return {name: getattr(self, name) for name in names} | dict(self.more)
 
 
 class ServedModel:
     """A model or an ensemble; translating and scoring share its weights in memory.
 
-    Several threads may use its search and its scorer at the same time, each call on one thread.
+    Several threads may use its sessions and its scorer at the same time, each call on one thread.
     """
 
     def __init__(self, name: str, paths: Sequence[str], options: ServeOptions):
@@ -52,99 +51,70 @@ class ServedModel:
         Raises CgruError for unreadable files, and for models that cannot form an ensemble.
         """
         self.name, self.paths = name, tuple(paths)
-        self._models = [load_model(path, options.vocabularies) for path in paths]
         # the engine's threads search side by side instead
-        translating = dataclasses.replace(options.translating(self.paths), cpu_threads=1)
-        self.plan = SearchPlan(translating, self._models)
-        self.type: str = self._models[0].model.structure.type.value
-        self.attends = any(one.model.structure.attends for one in self._models)
-        self.reads_source = any(one.reads_source for one in self._models)
-        self.right_left = self._models[0].right_left
-        self.languages = next((one.languages for one in self._models if one.languages), None)
-        # output words must not depend on the other lines of a mini-batch
-        self.plan.shared_shortlist = False
-        self._preparing = threading.RLock()
-        self._search: LineSearch | None = None
-        self._scorer: EnsembleScorer | None = None
+        given = options.translating() | {"cpu_threads": 1}
+        self.translator = Translator(
+            self.paths, options.vocabularies, attention=False, serving=True, **given
+        )
+        self.defaults, models = self.translator.settings, self.translator.models
+        self.type: str = models[0].model.structure.type.value
+        self.attends = any(one.model.structure.attends for one in models)
+        self.reads_source = any(one.reads_source for one in models)
+        self.right_left = models[0].right_left
+        self.languages = next((one.languages for one in models if one.languages), None)
+        self.markup, self.unk_replace = options.markup, options.unk_replace
+        self._preparing = threading.Lock()
+        self._scorer: PairScorer | None = None
 
-    @functools.cached_property
-    def search(self) -> LineSearch:
-        """The search, prepared by the first thread that needs it; others wait for it."""
-        with self._preparing:
-            if self._search is None:
-                self._search = LineSearch(self.plan, self._models, scores=True)
-            return self._search
+    def session(self, search: SearchOptions) -> Session:
+        """A session for requests of this search. Raises CgruError like `settings`."""
+        return self.translator.session(**search.keywords)
 
-    @functools.cached_property
-    def scorer(self) -> EnsembleScorer:
-        """The scorer, which uses the same networks, likewise."""
+    @property
+    def scorer(self) -> PairScorer:
+        """The scorer, prepared by the first thread that needs it; others wait for it."""
         with self._preparing:
             if self._scorer is None:
-                self._scorer = self._new_scorer()
+                self._scorer = PairScorer.sharing(self.translator)
             return self._scorer
-
-    def _new_scorer(self) -> EnsembleScorer:
-        search, plan = self.search, self.plan
-        workspace, attends = plan.options.workspace, self.attends
-        scorers = [
-            ModelScorer(one, plan.reading, prepared, workspace, with_alignment=attends)
-            for one, prepared in zip(self._models, search.prepared, strict=True)
-        ]
-        weights = plan.weights if len(scorers) > 1 else ()
-        alpha = plan.settings.normalize
-        return EnsembleScorer(scorers, weights, alpha, with_alignment=self.attends)
 
     def sentences(self, language: str) -> Sentences:
         """The splitter for a language ("": the model's). Raises CgruError without sentencex."""
-        source, target = self._models[0].languages or ("", "")
+        source, target = self.languages or ("", "")
         return Sentences(language or source, target)
 
     def public(self, error: CgruError) -> str:
         """The message of an error with this model's name instead of its files."""
-        message = str(error)
-        vocabularies = [words for one in self._models for words in (*one.sources, one.target)]
-        paths = {str(one.model.path) for one in self._models} | {one.path for one in vocabularies}
+        message, models = str(error), self.translator.models
+        vocabularies = [words for one in models for words in (*one.sources, one.target)]
+        paths = {str(one.model.path) for one in models} | {one.path for one in vocabularies}
         for path in sorted(map(one_line, paths), key=len, reverse=True):
             message = message.replace(path, self.name)
         return message
 
-    def settings(self, search: SearchOptions) -> SearchSettings:
-        """The settings of a request's search. Raises CgruError if the model does not support it."""
+    def settings(self, search: SearchOptions) -> SearchOptions:
+        """The search of a request, with the defaults that it has: equal searches share steps.
+
+        Raises CgruError if the model does not support it.
+        """
         if search.alignment and not self.attends:
             raise CgruError(f"{self.name}: this model has no attention, so it gives no alignments")
-        given = self.plan.settings
-        if search.more:
-            with in_python():
-                asked = dict(search.more) | {"beam_size": search.beam_size}
-                options = dataclasses.replace(self.plan.options, **asked)
-                given = SearchPlan(options, self._models, self.plan).settings
-        least = given.beam_size if given.utility else max(given.beam_size, search.n_best)
-        beam_size = search.beam_size or least
-        if search.n_best > beam_size:
-            raise CgruError(f"n_best {search.n_best}: more than the beam_size, {beam_size}")
-        unk = given.unk
-        if search.suppress_unk is not None:
-            unk = self._models[0].target.unk_id if search.suppress_unk else None
-        settings = dataclasses.replace(
-            given,
-            unk=unk,
-            beam_size=beam_size,
-            normalize=given.normalize if search.normalize is None else search.normalize,
-            with_alignment=given.with_alignment or search.alignment,
+        rows, suppressed = self.session(search).beam_size, self.defaults.suppressed is not None
+        decided = dataclasses.replace(
+            search,
+            rows=rows,
+            normalize=self.defaults.normalize if search.normalize is None else search.normalize,
+            suppress_unk=suppressed if search.suppress_unk is None else search.suppress_unk,
         )
-        return settings if search.n_best > 1 else self.plan.ending_early(settings)
+        if search.more:  # such as mbr, which excludes a beam_size
+            return decided
+        # of n_best, it matters whether one is enough
+        return dataclasses.replace(decided, beam_size=rows, n_best=min(search.n_best, 2))
 
     @property
     def longest(self) -> int:
         """The number of words, including EOS, of the longest possible translation."""
-        return self.plan.limit(self.plan.reading.longest + 1)
-
-    def max_tokens(self, beam_size: int) -> int:
-        """The number of padded source words that fit into the workspace with this beam size."""
-        from ..search.beam import max_tokens_of
-
-        structures = [one.model.structure for one in self._models]
-        return max_tokens_of(self.plan.options.workspace, beam_size, structures)
+        return self.defaults.limit(self.defaults.longest + 1)
 
 
 def served_models(options: ServeOptions) -> dict[str, ServedModel]:

@@ -6,26 +6,17 @@ import json
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..errors import CgruError
+from .. import Hypothesis, Translation
+from ..errors import CgruError, PhraseError
 from ..options.serve import ServeOptions
-from ..score.pairs.ensemble_scorer import ScoredPair
 from ..system.side_by_side import processors
 from ..system.terminal import tell
-from ..translate.phrases import PhraseError
-from ..translate.results import Translation
-from .clients import Client, RateLimit
+from .clients import Client
 from .engine import Engine
 from .metrics import Metrics
 from .problems import Refusal
 from .served_model import SearchOptions, ServedModel
 from .work import Kind, Line, Outcome, Pair
-
-
-def computing_threads(options: ServeOptions) -> int:
-    """The number of threads that compute: by default one for each processor, or one for a GPU."""
-    from ..search.runtime import uses_gpu
-
-    return options.cpu_threads or (1 if uses_gpu(options.device) else processors())
 
 
 class Service:
@@ -35,12 +26,12 @@ class Service:
         """models: by name; the first model is the default."""
         self.models, self.options = dict(models), options
         self.metrics = Metrics()
-        self.rate_limit = RateLimit(options.rate_limit)
+        on_gpu = any(model.defaults.on_gpu for model in models.values())
         self.engine = Engine(
             self.metrics,
             queue=options.queue,
             batch_wait=options.batch_wait / 1000,
-            threads=computing_threads(options),
+            threads=options.cpu_threads or (1 if on_gpu else processors()),
         )
         self.ready = False  # whether all models have translated a line
         self.draining = False  # whether the server is about to stop, and refuses new requests
@@ -89,7 +80,7 @@ class Service:
 
     def searching(self, model: ServedModel, search: SearchOptions, *, forced: bool = False) -> Kind:
         """The kind of a request's search. Raises Refusal if it exceeds the limits."""
-        asked = {"beam_size": search.beam_size, "n_best": search.n_best, "mbr": None, **search.more}
+        asked = {"mbr": None, **search.keywords}
         for name in ("beam_size", "n_best", "mbr"):
             self.check_size(model, name, asked[name])
         try:
@@ -101,7 +92,7 @@ class Service:
 
     def most(self, model: ServedModel) -> int:
         """The largest beam size and number of translations that a request may ask for."""
-        return max(self.options.max_beam_size, model.plan.settings.beam_size)
+        return max(self.options.max_beam_size, model.defaults.beam_size)
 
     def check_size(self, model: ServedModel, name: str, size: int | None) -> None:
         """Raise Refusal if the field `name` exceeds `most`."""
@@ -110,17 +101,11 @@ class Service:
             message = f"{name} {size}: this server allows 1 to {most}"
             raise Refusal("not_possible", message, field=name)
 
-    def check(
-        self, client: Client, lines: Sequence[Line | Pair], *, admitted: bool = False
-    ) -> None:
-        """Raise Refusal for too many lines, now or within a minute, or a line that is too long or
-        has a line break.
+    def check(self, lines: Sequence[Line | Pair]) -> None:
+        """Raise Refusal for too many lines, or a line that is too long or has a line break.
 
-        All phrases of a line together may be as long as a line. admitted: whether the rate was
-        already checked for this request.
+        All phrases of a line together may be as long as a line.
         """
-        if not admitted:
-            self.rate_limit.check(client.account)
         most, longest = self.options.most_lines, self.options.max_characters
         if len(lines) > most:
             message = f"{len(lines)} lines: this server takes {most} at a time"
@@ -146,14 +131,13 @@ class Service:
         lines: Sequence[Line | Pair],
         *,
         in_order: bool = False,
-        admitted: bool = False,
-    ) -> AsyncGenerator[tuple[int, Translation | ScoredPair], None]:
+    ) -> AsyncGenerator[tuple[int, Translation | Hypothesis], None]:
         """Yield the number and outcome of each line when it is ready.
 
         Closing the generator cancels the other lines. Raises Refusal like `check`, if the queue is
         full, or if a line fails.
         """
-        self.check(client, lines, admitted=admitted)
+        self.check(lines)
         if self.options.log_texts:
             tell(json.dumps([line.texts for line in lines], ensure_ascii=False))
         loop = asyncio.get_running_loop()
@@ -163,8 +147,7 @@ class Service:
             with contextlib.suppress(RuntimeError):  # the loop has been closed
                 loop.call_soon_threadsafe(ready.put_nowait, (number, outcome))
 
-        ticket = self.engine.submit(client.network, kind, lines, deliver, in_order=in_order)
-        self.rate_limit.count(client.account, len(lines))
+        ticket = self.engine.submit(client.address, kind, lines, deliver, in_order=in_order)
         try:
             for _ in lines:
                 number, outcome = await ready.get()
@@ -177,11 +160,9 @@ class Service:
         finally:
             self.engine.cancel(ticket)
 
-    async def all(
-        self, client: Client, kind: Kind, lines: Sequence[Line | Pair], *, admitted: bool = False
-    ) -> list[Any]:
+    async def all(self, client: Client, kind: Kind, lines: Sequence[Line | Pair]) -> list[Any]:
         """The outcomes of all lines in order. Raises Refusal like `outcomes`."""
-        every = self.outcomes(client, kind, lines, admitted=admitted)
+        every = self.outcomes(client, kind, lines)
         async with contextlib.aclosing(every) as outcomes:
             done = {number: outcome async for number, outcome in outcomes}
         return [done[number] for number in range(len(lines))]

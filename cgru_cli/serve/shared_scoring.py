@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from .. import PreparedPair
 from ..errors import CgruError
 from .metrics import Metrics
 from .work import FIXED_WORK, MOST_CHARACTERS, Job, Kind, Outcome, Pair
 
 if TYPE_CHECKING:
-    from ..score.pairs.model_scorer import Line
     from .engine import Engine
 
 
@@ -20,8 +20,8 @@ class SharedScoring:
         """kind: a kind without settings."""
         self._kind, self._lines, self._metrics = kind, lines, metrics
         self._scorer = kind.model.scorer
-        self._most = 1 if kind.alone else kind.model.plan.mini_batch
-        self._held: tuple[Job, list[Line]] | None = None  # read, but too long for the last batch
+        self._most = 1 if kind.alone else kind.model.defaults.mini_batch
+        self._held: tuple[Job, PreparedPair] | None = None  # read, but too long for the last batch
         self.jobs: list[Job] = []  # not scored yet
         self.work = 0.0  # row-steps of the last `advance`
 
@@ -39,20 +39,19 @@ class SharedScoring:
         batch = self._batch()
         if batch:
             self._metrics.batch(self._kind.model.name, len(batch))
-            self.work = FIXED_WORK + 2 * len(batch) * max(_length(lines) for _, lines in batch)
-            lines = [lines for _, lines in batch]
-            scored = self._scorer.batch([job.number for job, _ in batch], lines)
-            for (job, _), pair in zip(batch, scored, strict=True):
-                self._metrics.scored(self._kind.model.name, len(pair.hypothesis.tokens))
-                self._done(job, pair)
+            self.work = FIXED_WORK + 2 * len(batch) * max(pair.length for _, pair in batch)
+            scored = self._scorer.together([pair for _, pair in batch])
+            for (job, _), one in zip(batch, scored, strict=True):
+                self._metrics.scored(self._kind.model.name, len(one.tokens))
+                self._done(job, one)
         return self._held is not None or (bool(batch) and not self._lines.crowded(self._kind))
 
-    def _batch(self) -> list[tuple[Job, list[Line]]]:
+    def _batch(self) -> list[tuple[Job, PreparedPair]]:
         """The next pairs that fit into memory and into one turn together."""
-        most_words = self._scorer.max_tokens * self._lines.workspace_share
+        most_words = self._scorer.max_words * self._lines.workspace_share
         most_words = min(most_words, self._kind.most_work(self._lines.threads) / 2)
         most = min(self._most, self._lines.share(self._kind))
-        batch: list[tuple[Job, list[Line]]] = []
+        batch: list[tuple[Job, PreparedPair]] = []
         is_last = self._held is not None and self._lines.crowded(self._kind)
         longest = characters = 0
         while len(batch) < most:
@@ -65,14 +64,14 @@ class SharedScoring:
                 read = self._read(job)
             if read is None:
                 continue
-            longest = max(longest, _length(read[1]))
+            longest = max(longest, read[1].length)
             if batch and (len(batch) + 1) * longest > most_words:
                 self._held = read
                 break
             batch.append(read)
         return batch
 
-    def _read(self, job: Job) -> tuple[Job, list[Line]] | None:
+    def _read(self, job: Job) -> tuple[Job, PreparedPair] | None:
         """A pair as the models read it; after an error, delivers it and returns None."""
         if job.ticket.cancelled:
             return None
@@ -87,8 +86,3 @@ class SharedScoring:
     def _done(self, job: Job, outcome: Outcome) -> None:
         self.jobs.remove(job)
         job.done(outcome)
-
-
-def _length(lines: list[Line]) -> int:
-    """The length of a pair, as the model that splits it into the most words reads it."""
-    return max(line.length for line in lines)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from ..errors import CgruError
-from ..translate.phrases import Fields
-from ..translate.requests import Request
+from .. import PreparedLine, Translation
 from .metrics import Metrics
 from .problems import Refusal
-from .served_model import ServedModel
+from .served_model import SearchOptions, ServedModel
 from .work import FIXED_WORK, MOST_CHARACTERS, Job, Kind, Line, work_of_row
 
 if TYPE_CHECKING:
-    from ..search.settings import SearchSettings
     from .engine import Engine
 
 LASTS = 4096  # lines that may join a search, because its bookkeeping grows with each line
@@ -26,7 +23,8 @@ class _Begun(NamedTuple):
     """A line in the search."""
 
     job: Job
-    request: Request
+    prepared: PreparedLine
+    undo: Callable[[Sequence[Translation]], Translation]  # places the marks of the line
 
     @property
     def line(self) -> Line:
@@ -36,7 +34,7 @@ class _Begun(NamedTuple):
     @property
     def length(self) -> int:
         """The number of source words, including EOS."""
-        return len(self.request.source) + 1
+        return len(self.prepared.source) + 1
 
 
 class SharedSearch:
@@ -44,17 +42,12 @@ class SharedSearch:
 
     def __init__(self, kind: Kind, lines: Engine, metrics: Metrics):
         """kind: a kind with settings."""
-        from ..search.beam import BeamSearch
-
         self._kind, self._lines, self._metrics = kind, lines, metrics
         self._model: ServedModel = kind.model
-        self._line_search = kind.model.search
-        settings = cast("SearchSettings", kind.settings)
-        self._search, self._beam_size = BeamSearch(settings), settings.beam_size
-        max_tokens = kind.model.max_tokens(settings.beam_size)
-        self._max_tokens = max(1, int(max_tokens * lines.workspace_share))
+        self._session = kind.model.session(cast(SearchOptions, kind.settings))
+        self._max_tokens = max(1, int(self._session.max_words * lines.workspace_share))
         self._most_work = kind.most_work(lines.threads)
-        self._most = 1 if kind.alone else kind.model.plan.mini_batch
+        self._most = 1 if kind.alone else kind.model.defaults.mini_batch
         self._begun = 0  # lines that have joined so far
         self._steps = 0  # since lines joined
         self._held: _Begun | None = None  # taken from the queue, but too long to join now
@@ -79,30 +72,32 @@ class SharedSearch:
         joined = self._open and self._join()
         if not self.live:
             return joined
-        rows = len(self._search.rows.sentence)
+        rows = self._session.rows
         self.work += FIXED_WORK + rows * work_of_row(_longest(self.live.values()))
-        for number, hypotheses in self._search.step():
+        for number, outcome in self._session.step():
             begun = self.live.pop(number)
-            accepted = begun.request.accepted(hypotheses)
-            if accepted is None:
-                self._admit([begun._replace(request=begun.request.forced())])
-                continue
-            try:
-                translation = self._line_search.results.translation(
-                    begun.job.number, begun.request, accepted, self._kind.settings
-                )
-            except Exception as error:  # of this line only
-                begun.job.failed(error)
-                continue
-            self._metrics.translated(self._model.name, begun.length - 1, translation)
-            begun.job.done(translation)
+            if isinstance(outcome, PreparedLine):
+                self._admit([begun._replace(prepared=outcome)])
+            elif isinstance(outcome, Exception):
+                begun.job.failed(outcome)
+            else:
+                self._finish(begun, outcome)
         return True
+
+    def _finish(self, begun: _Begun, translation: Translation) -> None:
+        try:
+            translation = begun.undo([translation])
+        except Exception as error:  # of this line only
+            begun.job.failed(error)
+            return
+        self._metrics.translated(self._model.name, begun.length - 1, translation)
+        begun.job.done(translation)
 
     def _forget_cancelled(self) -> None:
         """Drop the lines of cancelled requests."""
         gone = [number for number, begun in self.live.items() if begun.job.ticket.cancelled]
         if gone:
-            self._search.give_up(gone)
+            self._session.give_up(gone)
         for number in gone:
             del self.live[number]
         if self._held and self._held.job.ticket.cancelled:
@@ -134,12 +129,7 @@ class SharedSearch:
             self._begun += 1
         self._metrics.batch(self._model.name, len(self.live))
         self.work += len(lines) * _longest(lines)
-        batch = self._line_search.begin([(one.job.number, one.request) for one in lines])
-        limits = list(batch.limits)
-        for i, one in enumerate(lines):
-            if one.line.next_only:
-                limits[i] = len(one.request.prefix) + 1
-        self._search.admit(batch._replace(limits=limits))
+        self._session.admit([one.prepared for one in lines])
 
     def _room(self) -> int:
         """The number of lines that may join now.
@@ -153,7 +143,7 @@ class SharedSearch:
         live = len(self.live)
         # a batch joins while up to half of the previous batch is live
         rows = self._most_work / 1.5 / work_of_row(_longest(self.live.values()))
-        most = max(1, min(self._most, int(rows / self._beam_size)))
+        most = max(1, min(self._most, int(rows / self._session.beam_size)))
         self._steps += 1
         if not live or waiting + bool(self._held) > most - live:
             return most if 2 * live <= most else 0
@@ -184,7 +174,7 @@ class SharedSearch:
             begun = self._held
             longest_new = max(longest_new, begun.length)
             padded = max(longest, longest_new)
-            rows = (live + count) * self._beam_size * work_of_row(padded)
+            rows = (live + count) * self._session.beam_size * work_of_row(padded)
             too_much = (live + count) * padded > self._max_tokens or rows > self._most_work
             too_slow = count * longest_new > self._most_work
             if (too_much and live + count > 1) or (too_slow and count > 1):
@@ -197,40 +187,41 @@ class SharedSearch:
         if job.ticket.cancelled:
             return None
         try:
-            request = self._read(job)
-            if not request.empty:
-                return _Begun(job, request)
-            job.done(self._line_search.results.empty(job.number, request))
+            begun = self._read(job)
+            if not begun.prepared.empty:
+                return begun
+            job.done(begun.undo([self._session.empty(begun.prepared)]))
         except Exception as error:  # of this line only
             job.failed(error)
         return None
 
-    def _read(self, job: Job) -> Request:
+    def _read(self, job: Job) -> _Begun:
         """The line in the form for the search. Raises CgruError if the model cannot read it."""
-        line, requests = cast(Line, job.asked), self._line_search.requests
-        if (line.required or line.avoided) and not self._line_search.models[0].writes_text:
-            raise CgruError("constraints, avoid: this model writes labels, not text")
-        if line.prefix and self._model.right_left:
-            raise CgruError("prefix: this model writes sentences from right to left")
-        fields = Fields(line.text, line.prefix, line.required, line.avoided, line.plain)
-        request = requests.read(fields, job.number)
-        target, longest = self._line_search.models[0].target, self._model.longest
+        line, session, longest = cast(Line, job.asked), self._session, self._model.longest
+        markup = None if line.plain else self._model.markup
+        (text,), undo = self._model.translator.filtered(line.text, markup=markup)
+        prepared = session.read(
+            text,
+            job.number,
+            prefix=line.prefix,
+            constraints=line.required,
+            avoid=line.avoided,
+            more=1 if line.next_only else None,
+        )
 
         def refused(problem: str, place: int) -> Refusal:
             return Refusal.of(line, job.number, "unreadable", problem, place)
 
-        if target.unk_id in request.prefix and not self._model.plan.options.unk_replace:
-            words = requests.beginning(line.prefix, job.number)
-            if unknown := [word for word in words if word not in target and word != target.unk]:
-                name = self._model.name
-                raise refused(f"a prefix with {unknown[0]!r}, a word that {name} lacks", 1)
-        needed = request.constraints.required.fewest_words if request.constraints else 0
+        if not self._model.unk_replace and (unknown := session.unknown(prepared, line.prefix)):
+            name = self._model.name
+            raise refused(f"a prefix with {unknown[0]!r}, a word that {name} lacks", 1)
         limit = f"translations have at most {longest}"
-        if needed > longest:
-            raise refused(f"the constraints take {needed} words, including EOS; {limit}", 2)
-        if len(request.prefix) > longest:
-            raise refused(f"a prefix of {len(request.prefix)} words; {limit}", 1)
-        return request
+        if prepared.needed > longest:
+            message = f"the constraints take {prepared.needed} words, including EOS; {limit}"
+            raise refused(message, 2)
+        if len(prepared.prefix) > longest:
+            raise refused(f"a prefix of {len(prepared.prefix)} words; {limit}", 1)
+        return _Begun(job, prepared, undo)
 
 
 def _longest(lines: Iterable[_Begun]) -> int:

@@ -5,19 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import chain
+from typing import NamedTuple
 
+from .. import Hypothesis, Translation
 from ..errors import CgruError, reason
-from ..score.pairs.ensemble_scorer import ScoredPair
 from ..system.terminal import tell
-from ..translate.phrases import Requirement, alternatives
-from ..translate.results import Translation
 from .problems import Refusal
-from .served_model import ServedModel
-
-if TYPE_CHECKING:
-    from ..search.settings import SearchSettings
-
+from .served_model import SearchOptions, ServedModel
 
 # The unit of cost is a row-step: extending a hypothesis by a word, or encoding a source word.
 MOST_WORK = 1500  # maximum cost of a joining batch, and of a step; a longer line runs by itself
@@ -41,7 +36,7 @@ class Line(NamedTuple):
     text: str
     prefix: str | Sequence[str] = ""
     next_only: bool = False
-    required: Sequence[Requirement] = ()
+    required: Sequence[str | Sequence[str]] = ()
     avoided: Sequence[str] = ()
     plain: bool = False
     of_text: int | None = None
@@ -55,8 +50,8 @@ class Line(NamedTuple):
     @property
     def phrases(self) -> list[str]:
         """The required phrases with all their alternatives, and the avoided phrases."""
-        required = [phrase for one in self.required for phrase in alternatives(one)]
-        return [*required, *self.avoided]
+        required = [[one] if isinstance(one, str) else one for one in self.required]
+        return [*chain.from_iterable(required), *self.avoided]
 
     def field(self, number: int, place: int = 0) -> str:
         """The request's field that contains text `place` of `texts`; number: that of the line."""
@@ -99,15 +94,15 @@ class Kind(NamedTuple):
     """
 
     model: ServedModel
-    settings: SearchSettings | None
+    settings: SearchOptions | None
     forced: bool = False
     large: bool = False
     alone: bool = False
 
     def is_large(self, lines: Sequence[Line | Pair]) -> bool:
         """Whether a request with these lines is expensive, estimated before they are split."""
-        beam_size = self.settings.beam_size if self.settings else 1
-        return beam_size * sum(map(_characters, lines)) > SMALL_REQUEST
+        rows = self.settings.rows if self.settings else 1
+        return rows * sum(map(_characters, lines)) > SMALL_REQUEST
 
     def most_work(self, threads: int) -> int:
         """The maximum cost of a joining batch, and of a step; threads: those of the engine.
@@ -126,7 +121,9 @@ def work_of_row(words: int) -> float:
     return 1 + words / WORDS_PER_ROW
 
 
-Outcome = Translation | ScoredPair | CgruError
+# the lines of a text, and the function from their translations to the text's
+Part = tuple[list[str], Callable[[Sequence[Translation]], Translation]]
+Outcome = Translation | Hypothesis | CgruError  # a hypothesis: a scored pair
 Deliver = Callable[[int, Outcome], None]
 
 

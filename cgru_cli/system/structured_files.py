@@ -5,6 +5,7 @@ the file.
 """
 
 import gzip
+import hashlib
 import io
 import json
 import os
@@ -24,6 +25,12 @@ MOST_YAML_EVENTS = 100_000  # names and values, and the beginnings and ends of c
 _ODD_NUMBER = re.compile(r"[-+]?\d[\d_]*_[\d_]*(\.[\d_]*)?|[-+]?\d+\.\d*_[\d_]*")
 DEEPEST = 100  # levels of nested lists and mappings
 LONGEST_NUMBER = 40  # digits of a whole number
+
+
+def sha256(path: str | os.PathLike[str]) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal. Raises CgruError."""
+    with reading(path), open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_json(path: str | os.PathLike[str], largest: int = LARGEST_CONFIGURATION) -> dict:

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..documents.protected import STANDING
 from ..errors import UsageError
-from .protected import STANDING
 
 if TYPE_CHECKING:
     from .vocabulary import Vocabulary
@@ -42,6 +42,30 @@ class Span(NamedTuple):
     start: int
     end: int
     text: str
+
+
+class Masked(NamedTuple):
+    """A text with placeholders for its first spans.
+
+    copied: these spans, in the order of the placeholders; others: the other spans, with positions
+    in `text`.
+    """
+
+    text: str
+    copied: Sequence[str] = ()
+    others: Sequence[Span] = ()
+
+    def undo(self, text: str) -> str:
+        """A text with the spans instead of their placeholders.
+
+        Other placeholders disappear, with a space before.
+        """
+
+        def span(match: re.Match[str]) -> str:
+            number = int(match[2])
+            return match[1] + self.copied[number - 1] if number <= len(self.copied) else ""
+
+        return _PLACEHOLDER.sub(span, text)
 
 
 class Copying:
@@ -71,11 +95,11 @@ class Copying:
                     found.append(Span(start, end, match[0]))
         return sorted(found)
 
-    def replaced(self, text: str, known: int = MOST) -> tuple[str, list[str], list[Span]]:
-        """The text with placeholders for its first spans, these spans, and the other spans.
+    def masked(self, text: str, known: int = MOST) -> Masked:
+        """The text with placeholders for its first spans.
 
-        known: the number of the model's placeholders; protected texts (see `text.protected`) have
-        them first, or are left out. The other spans have positions in the returned text.
+        known: the number of the model's placeholders; protected texts (see `documents.protected`)
+        have them first, or are left out.
         """
         text = text.translate(_BRACKETS)
         kept = [match.end() for match in islice(STANDING.finditer(text), known)]
@@ -88,7 +112,7 @@ class Copying:
         masked = _masked(text, zip(copied, PLACEHOLDERS, strict=False))
         moved = len(masked) - len(text)  # the shift of the other spans
         others = [Span(one.start + moved, one.end + moved, one.text) for one in spans[known:]]
-        return masked, [one.text for one in copied], others
+        return Masked(masked, [one.text for one in copied], others)
 
     def named(self, text: str, copied: Sequence[str]) -> str:
         """The text with placeholders for its spans that are among the copied spans."""
@@ -115,16 +139,6 @@ class Copying:
         named = list(zip(pairs, PLACEHOLDERS, strict=False))
         targets = sorted((other, name) for (_, other), name in named)
         return _masked(source, ((one, name) for (one, _), name in named)), _masked(target, targets)
-
-
-def filled(text: str, copied: Sequence[str]) -> str:
-    """The text with spans instead of their placeholders; others disappear with a space before."""
-
-    def span(match: re.Match[str]) -> str:
-        number = int(match[2])
-        return match[1] + copied[number - 1] if number <= len(copied) else ""
-
-    return _PLACEHOLDER.sub(span, text)
 
 
 def has_placeholders(text: str) -> bool:

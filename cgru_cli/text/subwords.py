@@ -187,7 +187,7 @@ def read_codes(path: str) -> str:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise CgruError(f"{path}: not UTF-8, so no file of subword-nmt codes") from error
+        raise CgruError(f"{path}: not UTF-8, so not a subword-nmt codes file") from error
     check_codes(text, path)
     return text
 

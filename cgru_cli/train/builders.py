@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..corpus.text_encoding import TextEncoding
 from ..formats.model import Model
 from ..options.train import TrainOptions
 from ..system import tensorflow_start
@@ -17,7 +18,6 @@ from ..text.vocabulary import Vocabulary
 from . import adaptation
 from .dev_set import DevSet
 from .dry_run import opening
-from .encoding import TextEncoding
 from .examples import EpochExamples, device_shares
 from .loop import Training
 from .plan import fixed_options, options_of_all_workers

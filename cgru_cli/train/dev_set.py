@@ -9,11 +9,10 @@ from dataclasses import dataclass
 
 from .. import errors
 from ..corpus.parallel_files import PathLike, check_line_counts, text_lines
+from ..corpus.text_encoding import TextEncoding, Word
 from ..errors import CgruError, warn
 from ..parameters.structure import Type
 from ..system.lines import tokens
-from ..text.labels import check_tags
-from .encoding import TextEncoding, Word
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class DevSet:
         if tags:
             for number, pair in enumerate(zip(sources, targets, strict=True), 1):
                 with errors.at(f"{target}: line {number}"):
-                    check_tags(*pair)
+                    encoding.check_pair(*pair)
         if encoding.source_reversed:
             sources = [words[::-1] for words in sources]
         if reference is not None:

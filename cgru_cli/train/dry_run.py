@@ -35,11 +35,12 @@ def opening(setup: Setup, *, jit: bool, devices: str = "") -> list[str]:
 
 def _pairs(corpus: Corpus) -> str:
     """The pairs left out or cut, and the alignments and weights of the remaining pairs."""
-    aligned, weights = corpus.alignments, corpus.weights
     shown = ", ".join(f"{count:,} {why}" for why, count in corpus.skipped.items())
-    shown = f"({shown}), {aligned.count:,} points of alignment" if aligned else f"({shown})"
-    if weights:
-        shown += ", weighted by words" if weights.by_word else ", weighted by sentences"
+    shown = f"({shown})"
+    if (points := corpus.columns.get("alignment")) is not None:
+        shown += f", {points.lengths().sum():,} points of alignment"
+    if (weights := corpus.columns.get("weights")) is not None:
+        shown += f", weighted by {'words' if weights.lengths().max() > 1 else 'sentences'}"
     return shown
 
 

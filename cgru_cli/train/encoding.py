@@ -1,108 +1,19 @@
-"""Convert the text of corpus and dev set to the ids that a model reads and writes."""
+"""The training text as ids, from options."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
 
+from ..corpus import teacher_words
 from ..corpus.corpus import Corpus, encode_corpus
-from ..corpus.teacher_words import TeacherWords
+from ..corpus.encoding import Rules
+from ..corpus.text_encoding import TextEncoding
 from ..errors import CgruError, UsageError
-from ..formats.model import Model
 from ..options.train import TrainOptions
-from ..parameters.program import reads_as
-from ..parameters.structure import Type
-from ..system.lines import tokens
-from ..text.conditions import condition_columns
-from ..text.labels import check_tags, label_ids
 from ..text.line_variants import Variants
-from ..text.pipeline import Preprocessing
-from ..text.source_words import source_columns
-from ..text.subwords import join_bpe
-from ..text.vocabulary import Vocabulary
 from .texts import Texts
-
-Word = TypeVar("Word")
-
-
-@dataclass(frozen=True)
-class TextEncoding:
-    """Converts prepared lines to the ids that a model reads and writes, and ids to plain text.
-
-    vocabularies: sources (one per factor), then target. condition: the number of labels or numbers
-    in the source, if it is not text. right_left: whether the model writes sentences from their end;
-    source_reversed: whether it reads them from their end. preprocessing: how the lines were
-    prepared, None for words or for sub-words with `@@`. compat: the program whose rule separates
-    words; by default, only spaces do.
-    """
-
-    vocabularies: Sequence[Vocabulary]
-    kind: Type = Type.CGRU
-    condition: int = 0
-    right_left: bool = False
-    source_reversed: bool = False
-    preprocessing: Preprocessing | None = None
-    compat: str | None = None
-
-    @classmethod
-    def of(
-        cls,
-        model: Model,
-        vocabularies: Sequence[Vocabulary],
-        preprocessing: Preprocessing | None = None,
-        compat: str | None = None,
-    ) -> TextEncoding:
-        """The encoding for a model."""
-        s, settings = model.structure, model.settings
-        directions = settings.right_left, settings.source_reversed
-        return cls(vocabularies, s.type, s.condition_size, *directions, preprocessing, compat)
-
-    @property
-    def target(self) -> Vocabulary:
-        return self.vocabularies[-1]
-
-    def source_ids(self, line: str) -> list[Any]:
-        """The ids of a source line from its beginning, a tuple for each word."""
-        sources, line = self.vocabularies[:-1], self._read(line)
-        if self.condition:
-            return condition_columns(line, sources, self.condition)
-        return source_columns(line, sources, starts=self.kind is Type.TAGGER)
-
-    def target_ids(self, line: str) -> list[int]:
-        """The ids of a line in the order of the model, without EOS.
-
-        Raises CgruError for unknown labels.
-        """
-        line = self._read(line)
-        if not self.kind.writes_text:
-            return label_ids(tokens(line), self.target, one=self.kind is Type.CLASSIFIER)
-        return self.target.encode(self._turned(self.target.tokenize(line)))
-
-    def text(self, ids: Iterable[int]) -> str:
-        """The plain text of a model's output."""
-        return self.plain(self.target.detokenize(self._turned(self.target.decode(ids))))
-
-    def plain(self, line: str) -> str:
-        """The plain text of a prepared target line."""
-        if not self.kind.writes_text:
-            return line
-        return self.preprocessing.undo(line, "target") if self.preprocessing else join_bpe(line)
-
-    def reference(self, words: list[str]) -> str:
-        """The plain text of the words of a target line."""
-        whole = self.target.splits  # otherwise these are SentencePiece's pieces
-        return self.plain(" ".join(words) if whole else self.target.detokenize(words))
-
-    def _read(self, line: str) -> str:
-        return reads_as(self.compat)(line)
-
-    def _turned(self, words: list[Word]) -> list[Word]:
-        """Words converted from reading order to the order of the model, or back."""
-        return words[::-1] if self.right_left else words
 
 
 def encode(
@@ -116,7 +27,6 @@ def encode(
 
     Raises UsageError for variants of labels, conditions and factors.
     """
-    beside, kind = texts.beside, encoding.kind
     every = (
         options.all_caps_every,
         options.english_title_case_every,
@@ -124,43 +34,29 @@ def encode(
         options.no_full_stop_every,
         options.join_every,
     )
-    variants = Variants(every, options.copy, fixed=options.compat == "marian")
-    if encoding.source_reversed:
-        beside = dataclasses.replace(beside, from_end=False, both_from_end=True)
-    encoding = dataclasses.replace(encoding, right_left=beside.from_end)
-    key = " ".join(vocabulary.fingerprint for vocabulary in encoding.vocabularies)
-    key += " right-left" * beside.from_end + f" {kind}" * (not kind.writes_text)
-    key += f" condition {encoding.condition}" * bool(encoding.condition)
-    if reads_as(encoding.compat) is not str:
-        key += f" read as {encoding.compat}"
-    key += " pieces" * any(not vocabulary.splits for vocabulary in encoding.vocabularies)
-    if any(every) or options.copy:
-        key += f" {variants}"
-        if not kind.writes_text or encoding.condition or len(encoding.vocabularies) > 2:
-            raise UsageError(
-                "--all-caps-every, --english-title-case-every, --typos-every, "
-                "--no-full-stop-every, --join-every and --copy are for text without labels, "
-                "conditions and factors"
-            )
-    try:
-        corpus = encode_corpus(
-            texts.sources,
-            texts.targets,
-            encoding.source_ids,
-            encoding.target_ids,
-            cache,
-            max_length=options.max_length,
-            crop=options.max_length_crop,
-            key=key,
-            beside=beside,
-            spare=spare,
-            variants=variants,
-            check_pair=check_tags if kind is Type.TAGGER else None,
+    labels = not encoding.kind.writes_text
+    if (any(every) or options.copy) and (labels or encoding.factors > 1 or encoding.condition):
+        raise UsageError(
+            "--all-caps-every, --english-title-case-every, --typos-every, --no-full-stop-every, "
+            "--join-every and --copy are for text without labels, conditions and factors"
         )
-        if options.teacher and corpus.places is not None:
-            size = encoding.target.size
-            read = TeacherWords.read(options.teacher, corpus.places, corpus.read, size)
-            corpus = dataclasses.replace(corpus, teacher=read)
+    rules = Rules(
+        max_length=options.max_length,
+        crop=options.max_length_crop,
+        by_word=options.data_weighting_type == "word",
+        reverses=(
+            "both" if encoding.source_reversed else "target" if options.right_left else "none"
+        ),
+        variants=Variants(every, options.copy, fixed=options.compat == "marian"),
+        places=options.teacher is not None,
+    )
+    try:
+        # the corpus reverses sentences itself
+        encoder = dataclasses.replace(encoding, right_left=False)
+        corpus = encode_corpus(texts.files, encoder, rules, cache, spare)
+        if options.teacher:
+            words = teacher_words.read(options.teacher, corpus.read, encoding.target.size)
+            corpus = corpus.with_teacher(*words)
         return corpus
     except CgruError:
         with contextlib.suppress(OSError):  # the folder may hold another text

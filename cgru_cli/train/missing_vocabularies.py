@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ..corpus.parallel_files import TsvColumn, text_lines
+from ..corpus.parallel_files import PathLike, TsvField, text_lines
 from ..errors import CgruError, note, writing
 from ..formats.vocabulary_files import write_vocabulary
 from ..options.model import LABELLING
@@ -23,7 +23,7 @@ from ..system.terminal import tell
 from ..text.labels import number_of_labels
 from ..text.vocabulary import Vocabulary
 from . import sentencepiece_vocabulary
-from .texts import Text, Texts, limits_of
+from .texts import Texts, limits_of
 
 
 def make_missing(texts: Texts, options: TrainOptions) -> None:
@@ -67,7 +67,9 @@ def make_missing(texts: Texts, options: TrainOptions) -> None:
         tell(f"train: {path}: made from {' '.join(map(str, files))}", options.quiet)
 
 
-def _make_labels(path: Path, texts: Sequence[Text], options: TrainOptions, *, one: bool) -> None:
+def _make_labels(
+    path: Path, texts: Sequence[PathLike], options: TrainOptions, *, one: bool
+) -> None:
     """Write the vocabulary of labels, most frequent first, unless it exists.
 
     one: whether each line must have exactly one label.
@@ -91,8 +93,8 @@ def _make_labels(path: Path, texts: Sequence[Text], options: TrainOptions, *, on
     tell(f"train: {path}: {len(known)} labels from {' '.join(map(str, texts))}", options.quiet)
 
 
-def _lines(path: Text) -> Iterator[bytes]:
-    if isinstance(path, TsvColumn):
+def _lines(path: PathLike) -> Iterator[bytes]:
+    if isinstance(path, TsvField):
         for line in text_lines(path):
             yield line.encode("utf-8", errors="replace")
     else:

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from os.path import isfile
 from typing import Any, Self
 
-from ..corpus.number_files import file_digest
-from ..errors import UsageError, reading
+from ..errors import UsageError
 from ..options.flags import applying, flag
 from ..options.model import LABELLING
 from ..options.scope import Scope
 from ..options.score import LABEL_METRICS
 from ..options.train import TrainOptions
-from ..system.structured_files import check_no_pipe
+from ..system.structured_files import check_no_pipe, sha256
 from .data_defaults import OF_VALIDATION, VALID_SHARE
 from .run.learning_rate import Schedule
 from .run.patience import LOWER_IS_BETTER
@@ -148,8 +147,7 @@ def options_of_all_workers(options: TrainOptions) -> dict[str, Any]:
         checkpoint = f"{prior}.data-00000-of-00001"
         path = checkpoint if isfile(checkpoint) else prior
         check_no_pipe(path)
-        with reading(prior):
-            same["prior"] = file_digest(path)
+        same["prior"] = sha256(path)
     return same
 
 

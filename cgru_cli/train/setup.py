@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..corpus.corpus import Corpus
+from ..corpus.corpus import Corpus, is_outdated
+from ..corpus.text_encoding import TextEncoding
 from ..errors import CgruError, UsageError, reading
 from ..formats import write_model
 from ..formats.capabilities import cannot_hold
@@ -27,7 +28,7 @@ from ..text.copying import known_placeholders
 from ..text.pipeline import PipelineSettings, Preprocessing
 from ..text.vocabulary import Vocabulary
 from .data_defaults import completed, described, held
-from .encoding import TextEncoding, encode
+from .encoding import encode
 from .memory import check_batch, check_model
 from .missing_vocabularies import make_missing
 from .plan import TrainingPlan
@@ -47,7 +48,7 @@ class Setup:
     vocabularies: list[Vocabulary]  # sources (one per factor), then target
     corpus: Corpus
     notes: list[str]  # lines for the log of a new run
-    added: list[str]  # lines for the log about defaults that are chosen now
+    added: list[str]  # lines for the log of any run: defaults that are chosen now, the cache
     recorded: Recorded  # values at the start of the run, including those of options given now
     settings: Mapping[str, Any] = field(default_factory=dict)  # the options in Marian's names
 
@@ -127,7 +128,9 @@ def prepare(
     if texts.preprocessing:
         texts = dataclasses.replace(texts, preprocessing=_as_it_is(texts.preprocessing))
     encoding = TextEncoding.of(model, vocabularies, compat=options.compat)
-    corpus = encode(texts, encoding, options, folder.beside(".corpus"), spare)
+    cache = folder.beside(".corpus")
+    outdated = is_outdated(cache)
+    corpus = encode(texts, encoding, options, cache, spare)
     first_epoch, saved = corpus.of_epoch(0), folder.recorded()
     stated = by_data(TrainOptions) if stated is None else stated  # fixed defaults count as stated
     recorded, new = completed(saved, options, stated, first_epoch, structure, vocabularies)
@@ -138,6 +141,8 @@ def prepare(
     before = {name: value for name, value in chosen.items() if name not in new}
     why = " (an earlier version of cgru did not save them)" if saved else ""
     added = described(new, f"for {len(first_epoch):,} pairs{why}", validates=validates)
+    if outdated:
+        added.append(f"The text was encoded again: an earlier version of cgru wrote {cache}")
     notes += described(before, "when the run began", validates=validates) + added
     notes += draw(model, vocabularies, options)
     structure = model.structure

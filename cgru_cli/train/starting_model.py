@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from ..corpus.parallel_files import text_lines
+from ..corpus.parallel_files import PathLike, text_lines
 from ..errors import CgruError, UsageError, warn
 from ..formats import model_vocabularies, read_model
 from ..formats.model import Model, ModelSettings
@@ -30,7 +30,7 @@ from .structure_from_options import (
     resized,
     understood,
 )
-from .texts import Text, Texts, check_eos, read_vocabularies
+from .texts import Texts, check_eos, read_vocabularies
 
 
 def make_starting_model(
@@ -129,7 +129,7 @@ def _pretrained(
     return model, vocabularies
 
 
-def _numbers_of_vectors(text: Text) -> int:
+def _numbers_of_vectors(text: PathLike) -> int:
     """Count the numbers in the first line. Raises CgruError if the line is not a vector."""
     first = next(text_lines(text), "")
     count = len(tokens(first))

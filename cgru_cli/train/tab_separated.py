@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ..corpus.parallel_files import TsvColumn
+from ..corpus.parallel_files import TsvField
 from ..errors import CgruError, UsageError, reading, writing
 from ..options.train import TrainOptions
 from ..system.lines import LineReader, standard_input
@@ -33,8 +33,9 @@ def fields_of(options: TrainOptions) -> dict[str, int]:
         ("weight", "--data-weighting", options.data_weighting),
     ):
         if len(values) > 1 or not all(value.isdecimal() for value in values):
-            given = " ".join(values)
-            raise UsageError(f"{option} {given}: with --tsv, name the number of a field, from 0")
+            raise UsageError(
+                f"{option} {' '.join(values)}: with --tsv, name the number of a field, from 0"
+            )
         if values:
             beside[name] = int(values[0])
     names = ["source", "target"] if options.has_source else ["target"]
@@ -52,13 +53,13 @@ def fields_of(options: TrainOptions) -> dict[str, int]:
     return dict(zip(names, others, strict=True)) | beside
 
 
-def columns(
+def fields_in(
     paths: Sequence[str | Path], fields: Mapping[str, int], name: str
-) -> tuple[TsvColumn, ...]:
+) -> tuple[TsvField, ...]:
     """The named field of each file; () if lines lack it."""
     if name not in fields:
         return ()
-    return tuple(TsvColumn(str(path), fields[name], len(fields)) for path in paths)
+    return tuple(TsvField(str(path), fields[name], len(fields)) for path in paths)
 
 
 def fields_of_dev_set(path: str | Path, fields: Mapping[str, int]) -> Mapping[str, int]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from ..corpus.parallel_files import Beside, TsvColumn
+from ..corpus.parallel_files import Files, PathLike
 from ..errors import CgruError, UsageError, reading
 from ..formats.model import PREPROCESSING
 from ..formats.vocabulary_files import read_vocabulary
@@ -23,23 +21,29 @@ from ..system.atomic_files import check_whole
 from ..system.structured_files import StoredFile
 from ..text import pipeline
 from ..text.vocabulary import Vocabulary
-from .tab_separated import columns, fields_of, fields_of_dev_set, is_copy
+from .tab_separated import fields_in, fields_of, fields_of_dev_set, is_copy
 
 _ONE_TEXT = "a language model has one vocabulary, and one text to validate on"
-Text = Path | TsvColumn  # the lines of one side: a file, or one field of each of its lines
 
 
 @dataclass(frozen=True)
 class Texts:
     """The files of a training run."""
 
-    sources: tuple[Text, ...]  # () for a language model
-    targets: tuple[Text, ...]
+    files: tuple[Files, ...]  # pairs of files, with their alignments and weights
     vocabularies: tuple[Path, ...]  # sources (one per factor), then target; () for the model's own
-    dev: tuple[Text | None, Text] | None = None
+    dev: tuple[PathLike | None, PathLike] | None = None
     reference: Path | None = None
     preprocessing: Path | StoredFile | None = None
-    beside: Beside = field(default_factory=Beside)
+
+    @property
+    def sources(self) -> list[PathLike]:
+        """The source of each pair of files; empty for a language model."""
+        return [files.source for files in self.files if files.source is not None]
+
+    @property
+    def targets(self) -> list[PathLike]:
+        return [files.target for files in self.files]
 
     @classmethod
     def of(cls, options: TrainOptions, folder: str | None) -> Texts:
@@ -47,21 +51,19 @@ class Texts:
 
         Raises UsageError if a file is missing in both, CgruError for files that cannot be read.
         """
-        prepared = _prepared(Path(folder)) if folder else cls((), (), ())
+        prepared = _prepared(Path(folder)) if folder else cls((), ())
         if not options.has_source:  # only the target side of a prepared folder
             if options.valid_reference:
                 raise UsageError("--valid-reference: a language model translates nothing")
             prepared = cls(
-                (),
-                prepared.targets,
+                tuple(files._replace(source=None) for files in prepared.files),
                 prepared.vocabularies[-1:],
                 (None, prepared.dev[1]) if prepared.dev else None,
                 preprocessing=prepared.preprocessing,
             )
-        sources, targets = _training_text(options)
-        if not targets:
-            sources, targets = prepared.sources, prepared.targets
-        if not targets:
+        sides = _training_text(options)
+        files = tuple(itertools.starmap(Files, zip(*sides, strict=True))) or prepared.files
+        if not files:
             lm = "--type lm --train-sets TEXT"
             example = "--train-sets SRC TRG" if options.has_source else lm
             raise UsageError(f"name the text: cgru train DATA, or cgru train {example}")
@@ -77,25 +79,22 @@ class Texts:
         if options.begins_from and options.has_source and preprocessing is None:
             beside = Path(f"{options.begins_from}{PREPROCESSING}")
             preprocessing = beside if beside.is_file() else None
-        vocabularies = _vocabularies(options, prepared, sources, targets)
-        texts = cls(sources, targets, vocabularies, dev, reference, preprocessing)
-        texts = _with_beside(texts, options)
-        train = (*texts.sources, *texts.targets, *texts.beside.alignments, *texts.beside.weights)
+        vocabularies = _vocabularies(options, prepared, files[0])
+        files = _weighted(files, options)
+        train = [path for one in files for path in one[:4]]
         for path in filter(None, (*train, *(dev or ()), reference)):
             with reading(path), open(path, "rb") as file:
                 if stat.S_ISCHR(os.fstat(file.fileno()).st_mode):
                     raise CgruError(f"{path}: is a device, which may never end; name a file")
-        return texts
+        return cls(files, vocabularies, dev, reference, preprocessing)
 
 
-def _vocabularies(
-    options: TrainOptions, prepared: Texts, sources: tuple[Text, ...], targets: tuple[Text, ...]
-) -> tuple[Path, ...]:
+def _vocabularies(options: TrainOptions, prepared: Texts, text: Files) -> tuple[Path, ...]:
     """The vocabularies from the options, or from the folder, or beside the text as in Marian."""
     named = tuple(map(Path, options.vocabularies)) or prepared.vocabularies
     if not named and not options.begins_from:
         if options.compat == "marian":
-            named = _beside_text(options, [*sources[:1], *targets[:1]])
+            named = _beside_text(options, list(filter(None, text[:2])))
         elif options.has_source:
             raise UsageError("name the vocabularies: -v SRC TRG (`cgru prep` makes them)")
         else:
@@ -119,7 +118,7 @@ def _vocabularies(
     return named
 
 
-def _beside_text(options: TrainOptions, texts: Sequence[Text]) -> tuple[Path, ...]:
+def _beside_text(options: TrainOptions, texts: Sequence[PathLike]) -> tuple[Path, ...]:
     """Marian's default vocabularies: FILE.yml beside the first text of each side.
 
     Fields between tabs of one file share a vocabulary. Raises UsageError for standard input.
@@ -133,13 +132,15 @@ def _beside_text(options: TrainOptions, texts: Sequence[Text]) -> tuple[Path, ..
     return tuple(beside)
 
 
-def _training_text(options: TrainOptions) -> tuple[tuple[Text, ...], tuple[Text, ...]]:
+def _training_text(options: TrainOptions) -> tuple[Sequence[PathLike | None], Sequence[PathLike]]:
+    """The sources (None for a language model) and targets that the options name."""
     train = tuple(map(Path, options.train_sets))
+    none = [None] * len(train)
     if options.tsv:
         fields = fields_of(options)
-        return columns(train, fields, "source"), columns(train, fields, "target")
+        return fields_in(train, fields, "source") or none, fields_in(train, fields, "target")
     if not options.has_source:
-        return (), train
+        return none, train
     if len(train) % 2:
         raise UsageError(
             f"--train-sets: {len(train)} files; equal numbers of sources and targets expected"
@@ -147,7 +148,7 @@ def _training_text(options: TrainOptions) -> tuple[tuple[Text, ...], tuple[Text,
     return train[: len(train) // 2], train[len(train) // 2 :]
 
 
-def _text_to_validate_on(options: TrainOptions) -> tuple[Text | None, Text] | None:
+def _text_to_validate_on(options: TrainOptions) -> tuple[PathLike | None, PathLike] | None:
     valid = tuple(map(Path, options.valid_sets))
     if len(valid) > 1 and not options.has_source:
         raise UsageError(_ONE_TEXT)
@@ -157,7 +158,7 @@ def _text_to_validate_on(options: TrainOptions) -> tuple[Text | None, Text] | No
         if len(valid) > 1:
             raise UsageError(f"--valid-sets: {len(valid)} files; with --tsv one holds both sides")
         fields = fields_of_dev_set(valid[0], fields_of(options))
-        source, target = columns(valid, fields, "source"), columns(valid, fields, "target")
+        source, target = fields_in(valid, fields, "source"), fields_in(valid, fields, "target")
         return source[0] if source else None, target[0]
     if not options.has_source:
         return None, valid[0]
@@ -166,14 +167,15 @@ def _text_to_validate_on(options: TrainOptions) -> tuple[Text | None, Text] | No
     return valid[0], valid[1]
 
 
-def _with_beside(texts: Texts, options: TrainOptions) -> Texts:
+def _weighted(files: Sequence[Files], options: TrainOptions) -> tuple[Files, ...]:
     """Add alignments and weights to the files, and drop files with domain weight 0."""
-    count, domains = len(texts.targets), options.domain_weights
-    alignments: tuple[Text, ...] = tuple(map(Path, options.alignments))
-    weights: tuple[Text, ...] = tuple(map(Path, options.data_weighting))
+    count, domains = len(files), options.domain_weights
+    alignments: tuple[PathLike, ...] = tuple(map(Path, options.alignments))
+    weights: tuple[PathLike, ...] = tuple(map(Path, options.data_weighting))
     if options.tsv:
         fields, paths = fields_of(options), options.train_sets
-        alignments, weights = columns(paths, fields, "alignment"), columns(paths, fields, "weight")
+        alignments = fields_in(paths, fields, "alignment")
+        weights = fields_in(paths, fields, "weight")
     for name, values in (
         ("--guided-alignment", alignments),
         ("--data-weighting", weights),
@@ -188,22 +190,12 @@ def _with_beside(texts: Texts, options: TrainOptions) -> Texts:
         raise UsageError("--teacher needs a single training text; join the files, then score it")
     if not any(domains or (1,)):
         raise UsageError("--domain-weights: not all may be 0")
-
-    def kept(values: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple(itertools.compress(values, domains or [1] * count))
-
-    return dataclasses.replace(
-        texts,
-        sources=kept(texts.sources),
-        targets=kept(texts.targets),
-        beside=Beside(
-            kept(alignments),
-            kept(weights),
-            options.data_weighting_type == "word",
-            kept(domains),
-            options.right_left,
-            places=options.teacher is not None,
-        ),
+    none = [None] * count
+    parts = zip(files, alignments or none, weights or none, domains or none, strict=True)
+    return tuple(
+        one._replace(alignment=alignment, weight=weight, factor=factor)
+        for one, alignment, weight, factor in parts
+        if factor != 0
     )
 
 
@@ -235,8 +227,7 @@ def _prepared(folder: Path) -> Texts:
     factors = sorted(folder.glob("vocab.factor*.json"), key=lambda path: (len(path.name), path))
     dev_source, dev_target = there("dev.src", "dev1.src"), there("dev.trg", "dev1.trg")
     return Texts(
-        (source,),
-        (target,),
+        (Files(source, target),),
         (first, *factors, last),
         (dev_source, dev_target) if dev_source and dev_target else None,
         there("dev.ref", "dev1.ref"),
@@ -258,12 +249,12 @@ def read_vocabularies(texts: Texts, limits: Sequence[int]) -> list[Vocabulary]:
     return vocabularies
 
 
-def limits_of(texts: Texts, given: Sequence[int]) -> Sequence[int]:
+def limits_of(texts: Texts, limits: Sequence[int]) -> Sequence[int]:
     """Words to read from each vocabulary, 0 for all. Raises UsageError for a wrong count."""
     count = len(texts.vocabularies)
-    if given and len(given) != count:
-        raise UsageError(f"--dim-vocabs: {len(given)} numbers for {count} vocabularies")
-    return given or [0] * count
+    if limits and len(limits) != count:
+        raise UsageError(f"--dim-vocabs: {len(limits)} numbers for {count} vocabularies")
+    return limits or [0] * count
 
 
 def check_eos(vocabulary: Vocabulary) -> None:

@@ -6,12 +6,12 @@ in the order of the input as soon as possible.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 from ..errors import CgruError, UsageError
 from ..options.translate import TranslateOptions
 from ..output.heatmap.heatmaps import Heatmaps
-from ..output.layout import Layout
 from ..parameters.program import reads_as
 from ..system.line_writer import LineWriter
 from ..system.lines import LineReader, check_distinct
@@ -20,9 +20,10 @@ from ..system.terminal import ProgressCounter, tell
 from ..system.windows import InOrder, windows
 from .line_search import LineSearch, search_of
 from .plan import SearchPlan
-from .results import Translation
+from .results import rendered
 from .resume import finished_lines
 from .shortlists import shortlist_of
+from .translator import Translator, translator_of
 
 
 def run(options: TranslateOptions) -> None:
@@ -38,9 +39,7 @@ def _run(options: TranslateOptions) -> None:
     if not options.model:
         raise UsageError("name a model: cgru translate -m MODEL")
     if options.document:
-        from .document import translate_document  # imports document formats only if needed
-
-        translate_document(options)
+        _document(options)
         return
     inputs, outputs = _check_files(options)
     heatmaps = Heatmaps(options.heatmap, options.heatmap_lines, options.model, inputs, outputs)
@@ -55,6 +54,23 @@ def _run(options: TranslateOptions) -> None:
                 if apart:
                     apart.close()
                 search.requests.report()
+
+
+def _document(options: TranslateOptions) -> None:
+    """Translate a document. Raises CgruError for unreadable documents and for bad models."""
+    from ..documents.job import translate_document  # imports document formats only if needed
+
+    if len(options.document) != 2:
+        raise UsageError("--document: two files are expected, to read and to write")
+    source, target = options.document
+    check_distinct([source, *options.model, *options.vocabularies], target)
+    sentences = options.split_sentences or "auto"
+    lines = dataclasses.replace(options, document=(), split_sentences=sentences)
+
+    def opened(form: str | None) -> Translator:
+        return translator_of(dataclasses.replace(lines, markup=form))
+
+    translate_document(source, target, opened, quiet=options.quiet)
 
 
 def _check_files(options: TranslateOptions) -> tuple[Sequence[str], Sequence[str | None]]:
@@ -120,14 +136,3 @@ def _translate(
             progress.add(not translation.empty)
         start += len(window)
     progress.close()
-
-
-def rendered(layout: Layout, translation: Translation, apart: bool) -> tuple[str, str]:
-    """The text of a line, and its alignments ("" unless they go to a separate file, `apart`)."""
-    number, hypotheses = translation.number, translation.hypotheses
-    source = translation.factored if layout.shows_factors else translation.source
-    if translation.empty and (apart or not layout.writes_objects):
-        return layout.empty_line(number, hypotheses[0]), ""
-    if apart:
-        return layout.render_apart(number, source, hypotheses)
-    return layout.render(number, source, hypotheses), ""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,25 +18,58 @@ from ..formats.shortlist import union
 from ..options.translate import TranslateOptions
 from ..system.side_by_side import side_by_side, together_in
 from ..system.windows import batches
-from .paragraphs import Paragraph
+from .filters import Undo, filtered, filters_of
 from .phrases import Fields
 from .plan import SearchPlan
-from .requests import Request, RequestReader
+from .requests import PreparedLine, RequestReader
 from .results import Results, Translation
 
 if TYPE_CHECKING:
+    from ..search.ensemble import Ensemble
     from ..search.hypotheses import SearchBatch, SearchResult
+    from ..search.runtime import PreparedModel
     from ..search.settings import SearchSettings
+
+
+class Networks:
+    """The networks of a search, prepared by the first thread that needs them; others wait."""
+
+    def __init__(
+        self,
+        prepare: Callable[[LoadedModel], PreparedModel],
+        models: Sequence[LoadedModel],
+        weights: Sequence[float],
+    ):
+        self._prepare, self._models, self._weights = prepare, models, weights
+        self._preparing = threading.RLock()
+        self._ensemble: Ensemble | None = None
+        self._prepared: list[PreparedModel] = []
+
+    @property
+    def ensemble(self) -> Ensemble:
+        """The networks for a search."""
+        from ..search.ensemble import Ensemble
+
+        with self._preparing:
+            if self._ensemble is None:
+                self._prepared = [self._prepare(loaded) for loaded in self._models]
+                self._ensemble = Ensemble(self._prepared, self._weights)
+            return self._ensemble
+
+    @property
+    def prepared(self) -> list[PreparedModel]:
+        """The network of each model, for scores."""
+        assert self.ensemble  # noqa: S101 - prepares them
+        return self._prepared
 
 
 class LineSearch:
     """Searches for translations of lines, with one model or an ensemble."""
 
-    def __init__(self, plan: SearchPlan, models: Sequence[LoadedModel], *, scores: bool = False):
-        """models: the plan's models, whose arrays move into the networks. scores: whether
-        `prepared` is needed for scoring, too.
+    def __init__(self, plan: SearchPlan, models: Sequence[LoadedModel], *, serving: bool = False):
+        """models: the plan's models, whose arrays move into the networks. serving: prepare the
+        networks on first use, for scoring too.
         """
-        from ..search.ensemble import Ensemble
         from ..search.runtime import Settings, prepared
         from ..search.scoring import Members
 
@@ -47,12 +81,15 @@ class LineSearch:
         settings = Settings(options.device, options.cpu_threads)
         self.threads = settings.threads
         shows_each = bool(options.heatmap) and len(plan.weights) > 1
-        once = not (scores or shows_each)
-        self.prepared = [
-            prepared(one.model, options.precision, settings, once=once) for one in models
-        ]
-        self._ensemble = Ensemble(self.prepared, weights)
-        self._members = Members(self.prepared) if shows_each else None
+        once = not (serving or shows_each)
+
+        def prepare(loaded: LoadedModel) -> PreparedModel:
+            return prepared(loaded.model, options.precision, settings, once=once)
+
+        self.networks = Networks(prepare, models, weights)
+        if not serving:
+            self.networks.ensemble  # noqa: B018 - prepares them
+        self._members = Members(self.networks.prepared) if shows_each else None
         self._follow(plan)
 
     def following(self, plan: SearchPlan) -> LineSearch:
@@ -66,6 +103,7 @@ class LineSearch:
 
         self.plan = plan
         source = next((loaded for loaded in self.models if loaded.reads_source), self.models[0])
+        self._filters = filters_of(plan)
         self.requests = RequestReader(plan, self.models[0], source)
         self.results = Results(plan, self.models, source, self._members)
         beam_size, workspace = plan.settings.beam_size, plan.options.workspace
@@ -87,73 +125,61 @@ class LineSearch:
         line; line numbers seed samples together with the seed. n_best: whether to find all
         hypotheses; otherwise the search may end once the best hypothesis is certain.
         """
-        numbered = list(enumerate(lines, first))
-        sentences = self.plan.sentences
-        if sentences is None:
-            requests = [(number, self.requests.read(line, number)) for number, line in numbered]
-            yield from self._found(requests, n_best=n_best)
-            return
+        requests: list[PreparedLine] = []
+        undos: dict[int, Undo] = {}
         waiting: dict[int, list[Translation | None]] = {}
-        paragraphs: dict[int, Paragraph] = {}
-        places: list[tuple[int, int]] = []
-        requests = []
-        for number, line in numbered:
-            text, form = line if isinstance(line, str) else line.source, self.plan.options.markup
-            paragraph = paragraphs[number] = Paragraph(self, text, form, sentences)
-            waiting[number] = [None] * len(paragraph.lines)
-            for place, sentence in enumerate(paragraph.lines):
-                requests.append((len(places), self.requests.read(sentence, number)))
-                places.append((number, place))
+        for number, line in enumerate(lines, first):
+            fields = self.requests.split(line, number) if isinstance(line, str) else line
+            texts, undos[number] = filtered(fields.source, self._filters)
+            waiting[number] = [None] * len(texts)
+            for part, text in enumerate(texts):
+                requests.append(self.requests.read(fields._replace(source=text), number, part))
         for one in self._found(requests, n_best=n_best):
-            number, place = places[one.number]
-            waiting[number][place] = one
-            parts = [part for part in waiting[number] if part is not None]
-            if len(parts) == len(waiting[number]):
-                yield paragraphs.pop(number).translation(number, parts)
+            waiting[one.number][one.part] = one
+            parts = [part for part in waiting[one.number] if part is not None]
+            if len(parts) == len(waiting[one.number]):
+                whole = undos.pop(one.number)(parts)
+                yield whole if len(parts) == 1 else whole.without_attention()
 
-    def _found(
-        self, requests: Sequence[tuple[int, Request]], *, n_best: bool
-    ) -> Iterator[Translation]:
-        """The translations of numbered requests, as they become ready."""
+    def _found(self, requests: Sequence[PreparedLine], *, n_best: bool) -> Iterator[Translation]:
+        """The translations of requests, as they become ready."""
         searched = []
-        for number, request in requests:
+        for request in requests:
             # Nematus-TF searches empty lines too, which changes the n-best lists of their batch
             if request.empty and self.plan.search != "nematus-tf":
-                yield self.results.empty(number, request)
+                yield self.results.empty(request)
             else:
-                searched.append((number, request))
+                searched.append(request)
         settings = self.plan.settings
         if not n_best and self.plan.channel is None:
             settings = self.plan.ending_early(settings)
         while searched:
-            again: list[tuple[int, Request]] = []
+            again: list[PreparedLine] = []
             yield from self.results.translations(self._accepted(searched, settings, again))
             searched = again  # with their phrases forced, so at most once
 
     def _accepted(
-        self,
-        searched: Sequence[tuple[int, Request]],
-        settings: SearchSettings,
-        again: list[tuple[int, Request]],
-    ) -> Iterator[tuple[int, Request, Sequence[SearchResult]]]:
+        self, searched: Sequence[PreparedLine], settings: SearchSettings, again: list[PreparedLine]
+    ) -> Iterator[tuple[PreparedLine, Sequence[SearchResult]]]:
         """The results of lines that satisfy their constraints; `again` receives the other lines."""
-        lengths = [len(request.source) for _, request in searched]
+        lengths = [len(request.source) for request in searched]
         batches = self._batches(lengths)
         sizes = [length + 1 for length in lengths]
         threads = together_in(self.max_tokens, sizes, batches, self.threads)
         if threads > 1:
-            self._ensemble.share_processors()
+            self.networks.ensemble.share_processors()
             if self.plan.channel:
                 self.plan.channel.share_processors()
         # the longest first, so that all threads end at about the same time
         searches = (self._searched([searched[i] for i in b], settings) for b in batches[::-1])
-        for number, request, found in side_by_side(searches, threads):
+        for request, found in side_by_side(searches, threads):
             results = request.accepted(found)
             if results is None:
-                again.append((number, request.forced()))
+                again.append(request.forced())
             else:  # making a hypothesis's text takes time too
-                yield number, request, results[:1] if settings.best_only else results
-        again.sort(key=lambda line: line[0])  # so that their batches do not depend on threads
+                yield request, results[:1] if settings.best_only else results
+        # so that their batches do not depend on threads
+        again.sort(key=lambda request: (request.number, request.part))
 
     def _batches(self, lengths: Sequence[int]) -> list[list[int]]:
         """Choose the lines to search together; lengths: words of each line."""
@@ -165,17 +191,19 @@ class LineSearch:
         every = list(range(len(lengths)))
         return [every[i : i + plan.mini_batch] for i in range(0, len(every), plan.mini_batch)]
 
-    def begin(self, lines: Sequence[tuple[int, Request]]) -> SearchBatch:
-        """The batch of some numbered lines, for a search."""
+    def begin(self, requests: Sequence[PreparedLine]) -> SearchBatch:
+        """The batch of some lines, for a search."""
         from ..search.hypotheses import SearchBatch
 
-        numbers, requests = zip(*lines, strict=True)
+        numbers = [request.number for request in requests]
         lengths = [len(request.source) + 1 for request in requests]
         constraints = [request.constraints for request in requests]
         prefixes = [request.prefix for request in requests]
         limits = [
-            max(self.plan.limit(length), one.required.fewest_words if one else 0) + len(prefix)
-            for length, prefix, one in zip(lengths, prefixes, constraints, strict=True)
+            max(self.plan.limit(length), one.needed) + len(one.prefix)
+            if one.more is None
+            else len(one.prefix) + one.more
+            for length, one in zip(lengths, requests, strict=True)
         ]
         texts = [request.source for request in requests]
         sources = [loaded.source_batch(texts, numbers) for loaded in self.models]
@@ -183,7 +211,7 @@ class LineSearch:
             [*prefix, *(one.required.words if one else ())]
             for prefix, one in zip(prefixes, constraints, strict=True)
         ]
-        states = self._ensemble.begin(sources, self._output_words(sources, required))
+        states = self.networks.ensemble.begin(sources, self._output_words(sources, required))
         return SearchBatch(states, lengths, limits, prefixes, constraints, numbers)
 
     def _output_words(
@@ -212,21 +240,21 @@ class LineSearch:
         ]
 
     def _searched(
-        self, lines: Sequence[tuple[int, Request]], settings: SearchSettings
-    ) -> Iterator[tuple[int, Request, list[SearchResult]]]:
-        """The results of a batch of numbered lines."""
+        self, requests: Sequence[PreparedLine], settings: SearchSettings
+    ) -> Iterator[tuple[PreparedLine, list[SearchResult]]]:
+        """The results of a batch of lines."""
         from ..search.beam import shrinking_beam
         from ..search.nematus_tf_beam import nematus_tf_beam
 
-        batch, channel = self.begin(lines), self.plan.channel
+        batch, channel = self.begin(requests), self.plan.channel
         found: Iterable[tuple[int, list[SearchResult]]]
         if settings.sampling or self.plan.search != "nematus-tf":
-            ranking = channel.ranking(lines) if channel and channel.within_beam else None
+            ranking = channel.ranking(requests) if channel and channel.within_beam else None
             found = shrinking_beam([batch], settings, ranking=ranking)
         else:
             found = enumerate(nematus_tf_beam(batch, settings))
         for place, results in found:
-            yield *lines[place], results
+            yield requests[place], results
 
 
 def search_of(options: TranslateOptions) -> LineSearch:

@@ -33,7 +33,7 @@ from ..text.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from ..search.noisy_channel import ChannelRanking
     from ..search.settings import SearchSettings
-    from .requests import Request
+    from .requests import PreparedLine
 
 
 class NoisyChannel:
@@ -111,7 +111,7 @@ class NoisyChannel:
         for forced in self._forced:
             forced.share_processors()
 
-    def ranking(self, begun: Sequence[tuple[int, Request]]) -> ChannelRanking:
+    def ranking(self, begun: Sequence[PreparedLine]) -> ChannelRanking:
         """The ranking of hypotheses in a beam; begun: its lines, to which new batches are added."""
         from ..search.noisy_channel import ChannelRanking
 
@@ -119,19 +119,19 @@ class NoisyChannel:
 
         def score(sentences: Sequence[int], translations: Sequence[Sequence[int]]) -> np.ndarray:
             for sentence in set(sentences) - set(sources):
-                sources[sentence] = self._source(*begun[sentence])
+                sources[sentence] = self._source(begun[sentence])
             words = [self._reading_order(self._direct.target.decode(ids)) for ids in translations]
             return self._channel_scores(words, [sources[sentence] for sentence in sentences])
 
         return ChannelRanking(self._sum, self._candidates or 0, score)
 
     def scored(
-        self, lines: Sequence[tuple[int, Request]], lists: Sequence[Sequence[Hypothesis]]
+        self, requests: Sequence[PreparedLine], lists: Sequence[Sequence[Hypothesis]]
     ) -> list[list[Hypothesis]]:
         """Add the scores of both models to the hypotheses of each line, in the same order."""
         sources, of_channel, of_lm = [], [], []
-        for (number, request), hypotheses in zip(lines, lists, strict=True):
-            source = self._source(number, request)
+        for request, hypotheses in zip(requests, lists, strict=True):
+            number, source = request.number, self._source(request)
             for one in hypotheses:
                 words, text = self._reading_order(one.tokens), join_bpe(one.text)
                 sources.append(source)
@@ -145,18 +145,18 @@ class NoisyChannel:
                 self.featured(one, len(request.source) + 1, next(channel), next(lm))
                 for one in hypotheses
             ]
-            for (_, request), hypotheses in zip(lines, lists, strict=True)
+            for request, hypotheses in zip(requests, lists, strict=True)
         ]
 
     def _reading_order(self, words: Sequence[str]) -> list[str]:
         return list(words[::-1] if self._direct.right_left else words)
 
-    def _source(self, number: int, request: Request) -> list[str]:
+    def _source(self, request: PreparedLine) -> list[str]:
         """The words of a line as the channel model writes them, in reading order."""
         if self._channel_reading is None:
             return list(self._direct.without_factors(request.source))
         text = join_bpe(request.text)
-        return self._channel.target_words(text, number, self._channel_reading)
+        return self._channel.target_words(text, request.number, self._channel_reading)
 
     def featured(
         self, hypothesis: Hypothesis, source_length: int, channel: float, lm: float

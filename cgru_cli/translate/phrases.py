@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..errors import CgruError, at, note
+from ..errors import CgruError, PhraseError, at, note
 from ..formats.loaded_model import LoadedModel, Reading
 from ..system.structured_files import read_bytes
 from ..text.source_words import BEGINS
@@ -26,10 +26,6 @@ LARGEST = 1 << 26  # bytes of a file of phrases
 Requirement = str | Sequence[str]  # a phrase, or alternatives, any of which satisfies it
 
 
-class PhraseError(CgruError):
-    """Raised for constraints that no translation satisfies."""
-
-
 class Fields(NamedTuple):
     """A line as text: its source, and the beginning and the phrases of its translation."""
 
@@ -37,7 +33,6 @@ class Fields(NamedTuple):
     beginning: str | Sequence[str] = ""  # of the translation: text, or words of the model
     required: Sequence[Requirement] = ()
     avoided: Sequence[str] = ()
-    plain: bool = False  # whether to ignore marks in the source, whatever the options say
 
 
 def alternatives(requirement: Requirement) -> Sequence[str]:

@@ -7,6 +7,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..documents.sentences import Sentences
 from ..errors import CgruError, UsageError, at
 from ..formats.loaded_model import (
     LoadedModel,
@@ -34,7 +35,6 @@ from ..parameters.program import (
 from ..system.lines import tokens
 from ..text.copying import Copying, known_placeholders
 from ..text.pipeline import Preprocessing
-from ..text.sentences import Sentences
 from ..text.source_words import characters
 from ..text.unknown_words import read_lexicon
 from .noisy_channel import NoisyChannel
@@ -114,6 +114,8 @@ class SearchPlan:
         self.lexicon: dict[str, str] | None = base.lexicon if base else None
         if options.lexicon and base is None:
             self.lexicon = read_lexicon(options.lexicon)
+        # whether hypotheses keep offsets, which places of marks need
+        self.offsets = bool(options.markup)
         # splits lines into sentences, with --split-sentences
         self.sentences = _sentences(options.split_sentences, models)
         self.mini_batch = options.mini_batch or program.mini_batch

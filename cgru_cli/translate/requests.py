@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import CgruError, warn
 from ..formats.loaded_model import LoadedModel
 from ..parameters.structure import Type
-from ..text.copying import PLACEHOLDERS, Span
-from ..text.markup import Markup
-from ..text.source_words import prepared
+from ..text.copying import PLACEHOLDERS, Masked
 from .phrases import Fields, Phrases, alternatives, consistent, read_phrases, split_line
 from .plan import SearchPlan
 
@@ -22,17 +19,23 @@ if TYPE_CHECKING:
     from ..search.hypotheses import SearchResult
 
 
-class Request(NamedTuple):
-    """A line of input."""
+class PreparedLine(NamedTuple):
+    """A line of input, or a part of one, as the models read it."""
 
+    number: int  # of the line, counted from 0
     source: list[str]  # the words of the line
     prefix: list[int]  # ids of the beginning of the translation
     constraints: Constraints | None = None  # phrases that the translation must or must not contain
     text: str = ""  # the source as text
     empty: bool = False  # whether the line has no words
-    copied: Sequence[str] = ()  # the spans of the source that placeholders stand for
-    markup: Markup | None = None  # the marks of the source
-    words_before: Mapping[int, int] = MappingProxyType({})  # number of words before each mark
+    undo: Callable[[str], str] = str  # puts copied spans in the place of placeholders
+    part: int = 0  # of the line, counted from 0
+    more: int | None = None  # the number of words after the prefix at which to end, if limited
+
+    @property
+    def needed(self) -> int:
+        """The number of words, with EOS, of the shortest translation with the required phrases."""
+        return self.constraints.required.fewest_words if self.constraints else 0
 
     def accepted(self, results: Sequence[SearchResult]) -> Sequence[SearchResult] | None:
         """The results with all required phrases; None if the best one lacks a phrase.
@@ -45,7 +48,7 @@ class Request(NamedTuple):
         kept = [one for one in results if self.constraints.satisfied_by(one.words.tolist())]
         return kept if kept and kept[0] is results[0] else None
 
-    def forced(self) -> Request:
+    def forced(self) -> PreparedLine:
         """The request for the second search."""
         assert self.constraints  # noqa: S101 - for types: they were not satisfied
         return self._replace(constraints=dataclasses.replace(self.constraints, forced=True))
@@ -77,95 +80,58 @@ class RequestReader:
         """Warn about lines that were cut."""
         self._lines.report()
 
-    def read(self, line: str | Fields, number: int) -> Request:
-        """A line (counted from 0) as the models read it; the options say how to split text.
+    def read(self, fields: Fields, number: int, part: int = 0) -> PreparedLine:
+        """A line (counted from 0), or a part of one, as the models read it.
 
         Raises CgruError if the line cannot be prepared, if it is a source text for a language
         model, and if the model does not know it as a condition.
         """
-        fields = self._split(line, number) if isinstance(line, str) else line
-        form = self._plan.options.markup
-        markup = self.markup(fields.source, form) if form and not fields.plain else None
-        if markup:
-            fields = fields._replace(source=markup.plain)
-        text = fields.source
-        fields, copied, others = self._with_placeholders(fields)
-        source, prefix = fields.source, fields.beginning
-        if self._generates and source:
+        if self._generates and fields.source:
             raise CgruError(
                 f"line {number + 1}: {self._source.model.path} is a language model and does not "
                 "translate; --force-decode continues lines, and an empty line generates a text"
             )
-        words = self.words(source, number)
+        masked, fields = self._masked(fields)
+        words = self.words(masked.text, number)
         if self._source.reads_source and not self._source.reads_words:
             self._source.ids(words, number)  # to reject an unknown condition before the search
-        return Request(
+        return PreparedLine(
+            number,
             words,
-            self.prefix(prefix, number) if prefix else [],
-            self._constraints(fields, number, len(copied), others),
-            text,
+            self.prefix(fields.beginning, number) if fields.beginning else [],
+            self._constraints(fields, masked, number),
+            fields.source,
             not (words or self._takes_empty),
-            copied,
-            markup,
-            self._words_before(markup, number) if markup else {},
+            masked.undo if self._plan.copying else str,
+            part,
         )
 
-    def _words_before(self, markup: Markup, number: int) -> dict[int, int]:
-        """The number of source words before each mark of a line (counted from 0)."""
-        words, count = {}, 0
-        for place in sorted(markup.borders()):
-            if count < self._lines.longest:  # the rest of the line is cut
-                count = self.count(markup.plain[:place], number)
-            words[place] = count
-        return words
-
-    def markup(self, source: str, form: str) -> Markup:
-        """A source and its marks, parsed from a form of `text.markup`."""
-        copying, known = self._plan.copying, self._plan.placeholders
-        placeholders = known > 0 and copying is not None and bool(copying.patterns)
-        return Markup(source, form, placeholders=placeholders)
-
-    def copied(self, source: str) -> list[str]:
-        """The spans of a source that placeholders replace."""
-        return self._with_placeholders(Fields(source))[1]
-
-    def count(self, text: str, number: int = 0) -> int:
-        """The number of words in `text`, the beginning of a line's plain text."""
-        if self._plan.copying:
-            text = self._plan.copying.replaced(text, self._plan.placeholders)[0]
-        words = self._lines.tokenize(prepared(self._lines.preprocessing, text, "source", number))
-        return min(len(words), self._lines.longest)
-
-    def _with_placeholders(self, fields: Fields) -> tuple[Fields, list[str], list[Span]]:
-        """Fields with placeholders, the spans that they stand for, and other spans to copy.
-
-        Placeholders also replace these spans in the translation's beginning and phrases.
-        """
-        copying, known = self._plan.copying, self._plan.placeholders
+    def _masked(self, fields: Fields) -> tuple[Masked, Fields]:
+        """The source with placeholders, and the fields with them in beginning and phrases."""
+        copying = self._plan.copying
         if copying is None:
-            return fields, [], []
-        source, copied, others = copying.replaced(fields.source, known)
+            return Masked(fields.source), fields
+        masked = copying.masked(fields.source, self._plan.placeholders)
 
-        def masked(text: str) -> str:
-            return copying.named(text, copied)
+        def named(text: str) -> str:
+            return copying.named(text, masked.copied)
 
         begun = fields.beginning
-        return (
-            fields._replace(
-                source=source,
-                beginning=masked(begun) if isinstance(begun, str) else begun,
-                required=[[*map(masked, alternatives(one))] for one in fields.required],
-                avoided=[*map(masked, (*fields.avoided, *self._avoided_spans))],
-            ),
-            copied,
-            others,
+        return masked, fields._replace(
+            beginning=named(begun) if isinstance(begun, str) else begun,
+            required=[[*map(named, alternatives(one))] for one in fields.required],
+            avoided=[*map(named, (*fields.avoided, *self._avoided_spans))],
         )
 
     def words(self, source: str, number: int = 0) -> list[str]:
         """The words of a source line (counted from 0). Raises CgruError like `read`."""
         return self._lines.words(source, number)
 
-    def _split(self, line: str, number: int) -> Fields:
+    def split(self, line: str, number: int) -> Fields:
+        """The fields of a line (counted from 0), as the options say.
+
+        Raises CgruError, naming the line, for invalid fields.
+        """
         options = self._plan.options
         count = line.count("\t") + 1
         if options.tsv and options.constraints != "tabs" and count > 1 + options.force_decode:
@@ -181,26 +147,25 @@ class RequestReader:
             return fields._replace(source="", beginning=fields.source)
         return fields
 
-    def _constraints(
-        self, fields: Fields, number: int, copied: int, others: Sequence[Span]
-    ) -> Constraints | None:
+    def _constraints(self, fields: Fields, masked: Masked, number: int) -> Constraints | None:
         """The phrases that the translation of a line (counted from 0) must and must not contain.
 
-        copied: the number of placeholders in the source, each of which the translation must contain
-        once; others: spans to copy without a placeholder, skipped if the model cannot write them.
-        Raises CgruError, naming the line, for phrases that no translation can satisfy.
+        masked: the source; the translation must contain each of its placeholders once, and its
+        other spans except those that the model cannot write. Raises CgruError, naming the line,
+        for phrases that no translation can satisfy.
         """
         from ..search.constraints import Constraints
 
         if self._plan.settings.sampling:
             return None  # samples are drawn as the model learned to write them
-        once, absent = self._placeholders[:copied], self._placeholders[copied:]
+        count = len(masked.copied)
+        once, absent = self._placeholders[:count], self._placeholders[count:]
         copies: list[list[tuple[int, ...]]] = [[(word,)] for word in once]
-        for span in others:
+        for span in masked.others:
             # within a word, such as in brackets, also with the word's beginning, and the whole word
-            begin = fields.source.rfind(" ", 0, span.start) + 1
-            rest = fields.source[span.end :].partition(" ")[0]
-            begun = fields.source[begin : span.end]
+            begin = masked.text.rfind(" ", 0, span.start) + 1
+            rest = masked.text[span.end :].partition(" ")[0]
+            begun = masked.text[begin : span.end]
             texts = [(span.text, begin < span.start), (begun, False), (begun + rest, False)]
             ids = [self._phrases.ids(text, number, within=within) for text, within in texts]
             if kept := [one for one in dict.fromkeys(ids) if one]:

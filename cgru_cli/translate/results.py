@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,13 +14,13 @@ from ..errors import warn
 from ..formats.loaded_model import LoadedModel
 from ..output.heatmap.view import MEAN, View, model_names
 from ..output.hypothesis import Hypothesis
+from ..output.layout import Layout
 from ..parameters.program import Program
 from ..text import subwords, unknown_words
-from ..text.copying import filled
-from ..text.mark_places import place_marks
+from ..text.offsets import offsets
 from .expected_utility import ranked
 from .plan import SearchPlan
-from .requests import Request
+from .requests import PreparedLine
 
 if TYPE_CHECKING:
     from ..search.hypotheses import SearchResult
@@ -29,41 +29,22 @@ if TYPE_CHECKING:
 
 
 class Translation(NamedTuple):
-    """A line of input, counted from 0, and its translations."""
+    """A line of input, or a part of one, and its translations."""
 
-    number: int
+    number: int  # of the line, counted from 0
+    part: int  # of the line, likewise
     source: Sequence[str]  # words as the model reads them, without factors
     factored: Sequence[str]  # the same words with their factors
     hypotheses: list[Hypothesis]  # best first, words in the order of writing
     words: Sequence[int]  # ids of the best hypothesis, with EOS if it is finished
     empty: bool = False  # the line has no words
 
-    @classmethod
-    def joined(
-        cls,
-        number: int,
-        parts: Sequence[Translation],
-        join: Callable[[list[str]], str],
-        *,
-        right_left: bool,
-    ) -> Translation:
-        """Join the translations of a line's sentences, without attention.
-
-        Scores are added. A line of one sentence keeps its hypotheses. right_left: whether the model
-        writes from the end.
-        """
-        if len(parts) == 1:
-            return parts[0]._replace(number=number)
-        best = [part.hypotheses[0] for part in parts if part.hypotheses]
-        whole = Hypothesis(
-            [word for one in (best[::-1] if right_left else best) for word in one.tokens],
-            len(best) == len(parts) and all(one.finished for one in best),
-            sum(one.score for one in best),
-            sum(one.total for one in best),
-            detokenized=join([one.text for one in best]),
-        )
-        source = [word for part in parts for word in part.source]
-        return cls(number, source, source, [whole] if best else [], ())
+    def without_attention(self) -> Translation:
+        """The translation as that of joined parts, whose attention only filters need."""
+        hypotheses = [
+            one._replace(alignment=None, offsets=(), source_offsets=()) for one in self.hypotheses
+        ]
+        return self._replace(hypotheses=hypotheses)
 
 
 class Results:
@@ -83,7 +64,7 @@ class Results:
         self._target = target.with_unk(plan.unk) if plan.unk else target
 
     def translations(
-        self, lines: Iterable[tuple[int, Request, Sequence[SearchResult]]]
+        self, lines: Iterable[tuple[PreparedLine, Sequence[SearchResult]]]
     ) -> Iterator[Translation]:
         """The translations of lines as their searches end, ranked by the noisy channel if any."""
         if self._channel is None or self._channel.within_beam:
@@ -93,18 +74,17 @@ class Results:
         while batch := list(islice(waiting, self._plan.mini_batch)):
             translations = [self.translation(*one) for one in batch]
             lists = self._channel.scored(
-                [(number, request) for number, request, _ in batch],
+                [request for request, _ in batch],
                 [translation.hypotheses for translation in translations],
             )
-            for (_, _, results), one, scored in zip(batch, translations, lists, strict=True):
+            for (_, results), one, scored in zip(batch, translations, lists, strict=True):
                 ranked = sorted(zip(scored, results, strict=True), key=lambda two: -two[0].total)
                 best = ranked[0][1].words.tolist() if ranked else ()
                 yield one._replace(hypotheses=[hypothesis for hypothesis, _ in ranked], words=best)
 
     def translation(
         self,
-        number: int,
-        request: Request,
+        request: PreparedLine,
         results: Sequence[SearchResult],
         settings: SearchSettings | None = None,
     ) -> Translation:
@@ -113,9 +93,9 @@ class Results:
         settings: of the search, by default the plan's.
         """
         if request.empty:
-            return self.empty(number, request)
+            return self.empty(request)
         if request.constraints and not results:
-            warn(f"line {number + 1}: no translation satisfies the constraints")
+            warn(f"line {request.number + 1}: no translation satisfies the constraints")
         source = self._source.without_factors(request.source)
         hypotheses = [self._hypothesis(result, source, request) for result in results]
         if self._channel and self._channel.within_beam:
@@ -125,21 +105,21 @@ class Results:
             ]
         settings = settings or self._plan.settings
         if settings.utility and results:
-            texts = [self._unmarked(one, request) for one in hypotheses]
+            texts = [one.text for one in hypotheses]
             sampled = settings.sampling is not None
             best = ranked(hypotheses, texts, settings.utility, sampled=sampled)
             hypotheses = [hypotheses[place]._replace(total=total) for place, total in best]
             results = [results[place] for place, _ in best]
         words = results[0].words.tolist() if results else ()
-        return Translation(number, source, request.source, hypotheses, words)
+        return Translation(request.number, request.part, source, request.source, hypotheses, words)
 
-    def empty(self, number: int, request: Request) -> Translation:
-        """The translation of a line without words, which may have marks."""
+    def empty(self, request: PreparedLine) -> Translation:
+        """The translation of a line without words."""
         nothing = Hypothesis((), True, 0.0, 0.0, model_scores=(0.0,) * len(self._plan.weights))
-        nothing = nothing._replace(detokenized=self._marked([], None, request))
+        nothing = nothing._replace(detokenized="")
         if self._channel:
             nothing = self._channel.featured(nothing, 1, 0.0, 0.0)
-        return Translation(number, (), (), [nothing], (), True)
+        return Translation(request.number, request.part, (), (), [nothing], (), True)
 
     def views(self, translation: Translation) -> list[View]:
         """The heat maps of a line's best translation: the mean, then every model with attention."""
@@ -165,7 +145,7 @@ class Results:
         return views
 
     def _hypothesis(
-        self, result: SearchResult, source: Sequence[str], request: Request
+        self, result: SearchResult, source: Sequence[str], request: PreparedLine
     ) -> Hypothesis:
         """The hypothesis of a result; source: its words without factors."""
         right_left = self._plan.layout.right_left
@@ -182,6 +162,13 @@ class Results:
                 words = unknown_words.replace_unknown(
                     words, alignment, source, self._target.unk, self._plan.lexicon
                 )
+        read = words[::-1] if right_left else words
+        text = request.undo(self.text(read) if read else "")
+        places: list[int] = []
+        source_places: list[int] = []
+        if self._plan.offsets and alignment is not None:
+            places = offsets([*map(request.undo, read)], text)
+            source_places = offsets([*map(request.undo, source)], request.text)
         return Hypothesis(
             words,
             bool(result.finished),
@@ -190,39 +177,11 @@ class Results:
             word_scores,
             own.sum(axis=0).tolist(),
             alignment,
-            self._marked(words[::-1] if right_left else words, alignment, request),
+            text,
             source=source,
+            offsets=places[::-1] if right_left else places,
+            source_offsets=source_places,
         )
-
-    def _marked(self, words: Sequence[str], alignment: np.ndarray | None, request: Request) -> str:
-        """Words in reading order as text, with copied spans and the marks of the source.
-
-        alignment: (T,S+1) or (T+1,S+1), rows in the order of writing.
-        """
-
-        def text_before(count: int) -> str:
-            return self.filled_text(words[:count], request.copied)
-
-        if request.markup is None:
-            return text_before(len(words))
-        sources = len(request.source)
-        weights = np.zeros((len(words), sources), np.float32)
-        if alignment is not None and words:
-            weights = alignment[: len(words), :sources]
-            weights = weights[::-1] if self._plan.layout.right_left else weights
-        return place_marks(request.markup, weights, request.words_before, text_before)
-
-    def _unmarked(self, hypothesis: Hypothesis, request: Request) -> str:
-        """The text of a hypothesis without the marks of the source."""
-        if request.markup is None:
-            return hypothesis.text
-        words = hypothesis.tokens[::-1] if self._plan.layout.right_left else hypothesis.tokens
-        return request.markup.restored(self.filled_text(words, request.copied))
-
-    def filled_text(self, words: Sequence[str], copied: Sequence[str]) -> str:
-        """Words in reading order as text, with copied spans."""
-        text = self.text(words) if words else ""
-        return filled(text, copied) if self._plan.copying else text
 
     def text(self, words: Sequence[str]) -> str:
         """Words in reading order as text."""
@@ -233,3 +192,14 @@ class Results:
         if preprocessing:
             return preprocessing.undo(text, "target")
         return subwords.join_bpe(text) if options.join_bpe else text
+
+
+def rendered(layout: Layout, translation: Translation, apart: bool) -> tuple[str, str]:
+    """The text of a line, and its alignments ("" unless they go to a separate file, `apart`)."""
+    number, hypotheses = translation.number, translation.hypotheses
+    source = translation.factored if layout.shows_factors else translation.source
+    if translation.empty and (apart or not layout.writes_objects):
+        return layout.empty_line(number, hypotheses[0]), ""
+    if apart:
+        return layout.render_apart(number, source, hypotheses)
+    return layout.render(number, source, hypotheses), ""

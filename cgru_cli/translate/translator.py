@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import dataclasses
+import functools
 import math
-from collections.abc import Iterator, Sequence
-from typing import Any, Unpack, overload
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, Unpack, overload
 
-from ..errors import UsageError
-from ..formats.loaded_model import ModelSource, loaded_models
+from ..documents.sentences import Sentences
+from ..errors import CgruError, UsageError
+from ..formats.loaded_model import LoadedModel, ModelSource, loaded_models
 from ..options.keywords import (
     Arguments,
     OfLine,
@@ -24,11 +28,36 @@ from ..options.translate import TranslateOptions
 from ..output.hypothesis import Hypothesis
 from ..system.terminal import Progress, counting
 from ..system.windows import in_order, sizes
-from .line_search import LineSearch
+from .filters import Filter, Marks, Split, Undo, filtered
+from .line_search import LineSearch, search_of
 from .phrases import Fields, Requirement
 from .plan import SearchPlan
+from .results import Translation, rendered
+from .session import Session
 
+_PRINTED = ("n_best", "n_best_size", "word_scores", "alignment")  # options for `printed`
 _NOTHING = Hypothesis((), False, -math.inf, -math.inf)
+
+
+class TranslatorSettings(NamedTuple):
+    """How a translator reads and searches, unless a call asks for something else.
+
+    raw_text: whether it prepares text itself; longest: the number of words of a line that it reads;
+    limit: the maximum length of a translation, of a source of this length, both with EOS;
+    suppressed: the id of the unknown word if translations never have it; weights: of the models;
+    on_gpu: whether it computes on a GPU.
+    """
+
+    raw_text: bool
+    longest: int
+    limit: Callable[[int], int]
+    beam_size: int
+    normalize: float
+    word_penalty: float
+    suppressed: int | None
+    weights: tuple[float, ...]
+    mini_batch: int
+    on_gpu: bool
 
 
 class Translator:
@@ -43,28 +72,59 @@ class Translator:
         vocabularies: Sequence[str] = (),
         *,
         attention: bool = True,
+        serving: bool = False,
         **options: Unpack[TranslatorKeywords],
     ):
         """models: files of any program, or models from `load_model`, which remain unchanged.
 
         vocabularies: files, source (one per factor) then target, if models name none. attention:
-        whether hypotheses have attention, if the models do. options: those of `cgru translate`,
-        with "_" for "-" in their names; the defaults are those of the model's program.
+        whether hypotheses have attention, if the models do. serving: for a command that is a
+        server: prepare the models on first use, for `PairScorer.sharing` too, and let messages name
+        flags. options: those of `cgru translate`, with "_" for "-" in their names; the defaults are
+        those of the model's program.
 
         Raises CgruError for models that cannot be read or form an ensemble; UsageError for invalid
         arguments.
         """
         given = {"attention": attention, **options}
         self._arguments = Arguments.of(models, vocabularies, given)
-        with in_python():
-            values = checked(TranslateOptions, options, [*TranslatorKeywords.__annotations__])
+        self._wording: Callable[[], contextlib.AbstractContextManager] = in_python
+        if serving:
+            self._wording = contextlib.nullcontext
+        with self._wording():
+            known = [*TranslatorKeywords.__annotations__, *(_PRINTED if serving else ())]
+            values = checked(TranslateOptions, options, known)
             loaded = loaded_models(models, vocabularies)
             names = tuple(str(one.model.path) for one in loaded)
             values |= {"model": names, "vocabularies": tuple(vocabularies)}
             asked = TranslateOptions.of(values)
             self._attends = attention and any(one.model.structure.attends for one in loaded)
             plan = self._planned(SearchPlan(asked, loaded))
-            self._search = LineSearch(plan, loaded)
+            self._search = LineSearch(plan, loaded, serving=serving)
+
+    @property
+    def models(self) -> list[LoadedModel]:
+        """The models; their arrays may have moved into networks."""
+        return [*self._search.direct]
+
+    @property
+    def settings(self) -> TranslatorSettings:
+        """The defaults of the models' program, with the options of this translator."""
+        from ..search.runtime import uses_gpu
+
+        plan = self._search.plan
+        return TranslatorSettings(
+            plan.reading.preprocessing is not None,
+            plan.reading.longest,
+            plan.limit,
+            plan.settings.beam_size,
+            plan.settings.normalize,
+            plan.settings.word_penalty,
+            plan.settings.unk,
+            plan.weights,
+            plan.mini_batch,
+            uses_gpu(plan.options.device),
+        )
 
     @property
     def languages(self) -> tuple[str, str] | None:
@@ -131,7 +191,7 @@ class Translator:
         if single:
             lines = [lines]
             prefixes, constraints = (x if x is None else [x] for x in (prefixes, constraints))
-        with in_python():
+        with self._wording():
             given: dict[str, Any] = {"force_decode": prefixes is not None}
             if constraints is not None or avoid:
                 given["constraints"] = "tabs"
@@ -139,11 +199,87 @@ class Translator:
             avoid = [one_text("avoid", phrase) for phrase in iterated("avoid", avoid)]
             texts = _fields(iterated("lines", lines), prefixes, constraints, avoid)
         lazy = isinstance(lines, Iterator)
-        results = _translations(search, texts, progress, n_best, lazy)
+        results = self._translations(search, texts, progress, n_best, lazy)
         if lazy:
             return results
         listed = list(results)
         return listed[0] if single else listed
+
+    def filtered(
+        self,
+        text: str,
+        *,
+        lines: str | None = None,
+        markup: str | None = None,
+        sentences: Sentences | None = None,
+    ) -> tuple[list[str], Undo]:
+        """The lines to translate of a text, and the function from their translations to its own.
+
+        lines: the line break at which to split the text; markup: html or markdown, the form of the
+        marks in each line to place in its translation; sentences: splits each line into sentences.
+        For translations of a `session`; `translate` does this by its options.
+        """
+        plan = self._stepwise.plan
+        filters: list[Filter] = []
+        if lines:
+            filters.append(Split(lambda text: text.split(lines), lines.join, plan))
+        if markup:
+            filters.append(Marks(markup, plan))
+        if sentences:
+            filters.append(Split(sentences.split, sentences.join, plan))
+        return filtered(text, filters)
+
+    def session(
+        self,
+        *,
+        n_best: int = 1,
+        alignment: bool = False,
+        beam_size: int | None = None,
+        normalize: float | None = None,
+        suppress_unk: bool | None = None,
+        **options: Any,
+    ) -> Session:
+        """A search that lines may join and leave while it runs.
+
+        n_best: the number of translations of a line to find; alignment: keep the attention. None:
+        as for this translator. options: other search options of `cgru translate`. Raises CgruError
+        for options that the models do not support.
+        """
+        plan = self._search.plan
+        given = plan.settings
+        if options:
+            with in_python():
+                asked = dataclasses.replace(plan.options, beam_size=beam_size, **options)
+                given = SearchPlan(asked, self._search.direct, plan).settings
+        least = given.beam_size if given.utility else max(given.beam_size, n_best)
+        if n_best > (beam_size := beam_size or least):
+            raise CgruError(f"n_best {n_best}: more than the beam_size, {beam_size}")
+        unk = given.unk
+        if suppress_unk is not None:
+            unk = self.models[0].target.unk_id if suppress_unk else None
+        settings = dataclasses.replace(
+            given,
+            unk=unk,
+            beam_size=beam_size,
+            normalize=given.normalize if normalize is None else normalize,
+            with_alignment=given.with_alignment or alignment,
+        )
+        settings = settings if n_best > 1 else plan.ending_early(settings)
+        return Session(self._stepwise, settings)
+
+    @functools.cached_property
+    def _stepwise(self) -> LineSearch:
+        """The search for sessions, in which lines do not affect each other."""
+        plan = copy.copy(self._search.plan)
+        plan.shared_shortlist, plan.offsets = False, True
+        return self._search.following(plan)
+
+    def printed(self, translation: Translation) -> str:
+        """The text that `cgru translate` prints for a translation of a `session`.
+
+        With `serving`, the constructor also takes the options of this output.
+        """
+        return rendered(self._search.plan.layout, translation, False)[0]
 
     def tokenize(self, line: str) -> list[str]:
         """The words or sub-words of a source line, as the first model reads it."""
@@ -158,6 +294,7 @@ class Translator:
 
     def _planned(self, plan: SearchPlan) -> SearchPlan:
         attends = plan.options.unk_replace or bool(plan.options.markup) or self._attends
+        attends = attends or plan.layout.alignment is not None
         plan.settings = dataclasses.replace(plan.settings, with_alignment=attends)
         return plan
 
@@ -179,6 +316,28 @@ class Translator:
             plan.settings = dataclasses.replace(plan.settings, beam_size=n_best)
         return search.following(plan)
 
+    def _translations(
+        self,
+        search: LineSearch,
+        lines: Iterator[Fields],
+        progress: Progress,
+        n_best: int | None,
+        lazy: bool,
+    ) -> Iterator[Any]:
+        """The results of lines, in their order; lazy: the first windows are small."""
+        plan = search.plan
+
+        def found(window: list[Fields], first: int) -> Iterator[tuple[int, Any]]:
+            for one in search.translations(window, first, n_best=n_best is not None):
+                listed = [h.reversed() if plan.layout.right_left else h for h in one.hypotheses]
+                yield one.number, (listed or [_NOTHING])[0] if n_best is None else listed[:n_best]
+
+        growing = lazy and not plan.batches_decide
+        windows = sizes(plan.mini_batch * plan.maxi_batch, growing=growing)
+        with self._wording(), counting("lines", progress) as counted:
+            yield from counted(in_order(lines, windows, found))
+            search.requests.report()
+
     def __reduce__(self) -> tuple:
         return self._arguments.reduced(Translator)
 
@@ -187,24 +346,6 @@ class Translator:
         shown = ", ".join(one.described for one in self._search.direct)
         beam_size, precision = plan.settings.beam_size, plan.options.precision
         return f"Translator({shown}; {precision}, beam_size={beam_size})"
-
-
-def _translations(
-    search: LineSearch, lines: Iterator[Fields], progress: Progress, n_best: int | None, lazy: bool
-) -> Iterator[Any]:
-    """The results of lines, in their order; lazy: the first windows are small."""
-    plan = search.plan
-
-    def found(window: list[Fields], first: int) -> Iterator[tuple[int, Any]]:
-        for one in search.translations(window, first, n_best=n_best is not None):
-            listed = [h.reversed() if plan.layout.right_left else h for h in one.hypotheses]
-            yield one.number, (listed or [_NOTHING])[0] if n_best is None else listed[:n_best]
-
-    growing = lazy and not plan.batches_decide
-    windows = sizes(plan.mini_batch * plan.maxi_batch, growing=growing)
-    with in_python(), counting("lines", progress) as counted:
-        yield from counted(in_order(lines, windows, found))
-        search.requests.report()
 
 
 def _fields(
@@ -239,3 +380,17 @@ def _fields(
     for name, column in columns.items():
         if next(column, None) is not None:
             raise UsageError(f"{name}: there are fewer lines than {name}")
+
+
+def translator_of(options: TranslateOptions) -> Translator:
+    """The translator of a command line, whose messages name flags."""
+    translator = Translator.__new__(Translator)
+    translator._arguments = Arguments(None, (), {})
+    translator._wording, translator._attends = contextlib.nullcontext, False
+    translator._search = search_of(options)
+    return translator
+
+
+def networks_of(translator: Translator) -> LineSearch:
+    """The search of a translator, to share its networks."""
+    return translator._search

@@ -19,10 +19,9 @@ from cgru_cli.formats.loaded_model import LoadedModel, load_model
 from cgru_cli.options.translate import TranslateOptions
 from cgru_cli.system.atomic_files import atomic_write
 from cgru_cli.system.windows import InOrder
-from cgru_cli.translate.job import rendered
 from cgru_cli.translate.line_search import LineSearch
 from cgru_cli.translate.plan import SearchPlan
-from cgru_cli.translate.results import Translation
+from cgru_cli.translate.results import Translation, rendered
 
 
 class Done(NamedTuple):

@@ -4,8 +4,9 @@ import os
 
 import numpy as np
 import pytest
+from corpora import encoded, rows
 
-from cgru_cli.corpus.corpus import encode_corpus
+from cgru_cli.corpus.parallel_files import Files
 from cgru_cli.errors import CgruError
 from cgru_cli.train.run.folder import RunFolder
 
@@ -50,30 +51,24 @@ def test_bytes_of_the_encoded_text(tmp_path):
     text = tmp_path / "text"
     text.write_text("".join(f"{i} {i + 1} {i % 7}\n" for i in range(40)))
 
-    def encoded():
-        return encode_corpus(
-            [text], [text],
-            lambda line: [(int(word),) for word in line.split()],
-            lambda line: [int(word) for word in line.split()],
-            cache, max_length=50, crop=False, key="k",
-        )  # fmt: skip
+    def content():
+        corpus = encoded(cache, Files(text, text))
+        return corpus.fingerprints, corpus.skipped, [rows(c) for c in corpus.columns.values()]
 
-    def content(corpus):
-        ids = [(corpus.source(i).tolist(), corpus.target(i).tolist()) for i in range(len(corpus))]
-        return corpus.fingerprint, corpus.factors, corpus.skipped, ids
+    def files():
+        return {path: path.read_bytes() for path in cache.rglob("*") if path.is_file()}
 
-    expected = content(encoded())
-    before = {path.name: path.read_bytes() for path in cache.iterdir()}
-    assert content(encoded()) == expected
-    assert before == {path.name: path.read_bytes() for path in cache.iterdir()}  # kept, not rebuilt
+    expected = content()
+    before = files()
+    assert content() == expected
+    assert before == files()  # kept, not rebuilt
     chance = np.random.default_rng(1)
-    for name in before:
-        kind = name.split("-")[0]
+    for name in {path.name for path in before}:
         for _ in range(12):
-            path = next(path for path in cache.iterdir() if path.name.split("-")[0] == kind)
+            path = next(path for path in files() if path.name == name)
             whole = path.read_bytes()
             path.write_bytes(flipped(whole, int(chance.integers(len(whole)))))
-            assert content(encoded()) == expected
-    path = next(path for path in cache.iterdir() if path.name.startswith("target"))
-    path.write_bytes(np.full(path.stat().st_size // 2, 3, "<u2").tobytes())
-    assert content(encoded()) == expected
+            assert content() == expected
+    path = next(path for path in files() if path.name == "target.values.npy")
+    np.save(path, np.full_like(np.load(path), 3))
+    assert content() == expected

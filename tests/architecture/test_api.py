@@ -52,7 +52,7 @@ def test_the_page_runs_and_prints_what_it_shows(tmp_path, monkeypatch):
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(compile(code, str(PAGE), "exec"), names)
         assert printed.getvalue() == shown
-    assert len(blocks) == 11 and sum(bool(shown) for _, shown in blocks) == 8
+    assert len(blocks) == 14 and sum(bool(shown) for _, shown in blocks) == 11
     assert np.load("tuned.npz")["Wemb"].shape == names["plain"].arrays["Wemb"].shape
     # the page prints the same translation as the command
     model = "examples/en-de.npz"
@@ -179,7 +179,7 @@ def test_a_source_that_is_read_from_its_end_is_shown_from_its_beginning(tmp_path
             np.testing.assert_allclose(one.alignment, other.alignment[:, columns], atol=1e-6)
     ids, _ = backward.source_batch([["a", "b"]])
     assert ids[0, :, 0].tolist() == [SOURCE.index("b"), SOURCE.index("a"), 0]
-    with pytest.raises(CgruError, match="reads the source from the other end than"):
+    with pytest.raises(CgruError, match="reads the source right to left, "):
         Translator([plain, backward])
 
 

@@ -190,7 +190,7 @@ def test_limits_of_the_server_are_those_of_the_code():
     assert f"their steps have at most about {work.MOST_WORK_LARGE} row-steps" in text
     assert work.SMALL_REQUEST == work.MOST_CHARACTERS
     assert f"more than {work.SMALL_REQUEST:,} characters, multiplied by the beam size" in text
-    assert f"headers larger than {server.LARGEST_HEADERS >> 10} KiB are refused" in text
+    assert f"Headers larger than {server.LARGEST_HEADERS >> 10} KiB are refused" in text
 
 
 # --- figures ------------------------------------------------------------------------------------

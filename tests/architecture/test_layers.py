@@ -12,6 +12,7 @@ from typing import NamedTuple
 import click
 from tables import each_row
 
+import cgru_cli
 from cgru_cli.cli import main
 from cgru_cli.options.convert import ConvertOptions
 from cgru_cli.options.flags import effective, statements
@@ -37,7 +38,7 @@ OPTIONS = {
 # Within a layer, a folder imports only those named before it.
 LAYERS = (
     ("errors", "system"),
-    ("parameters", "text", "documents", "formats", "corpus", "output"),
+    ("parameters", "documents", "web", "text", "formats", "corpus", "output"),
     ("network", "search", "optimization"),
     ("options",),
     ("prep", "translate", "convert", "score", "train"),
@@ -48,14 +49,17 @@ LAYERS = (
 PLAIN, FILES, COMPUTATION, STATEMENTS, COMMANDS, SERVER, COMPAT, ENTRY = range(len(LAYERS))
 RANK = {room: i for i, room in enumerate(room for layer in LAYERS for room in layer)}
 LAYER = {room: i for i, layer in enumerate(LAYERS) for room in layer}
-# One command reads the files of another, such as those of a prepared folder.
+# One command reads the files of another, such as those of a prepared folder, or shares its models.
 BETWEEN_COMMANDS = {
     ("train.texts", "prep.folder"),
     ("train.missing_vocabularies", "prep.program_vocabularies"),
     ("train.validation", "score.metrics.evaluation"),
     ("score.pairs.pair_scorer", "translate.plan"),
-    ("convert.web", "translate.plan"),
+    ("score.pairs.pair_scorer", "translate.translator"),
 }
+# Programs on top of a translator, and the programs that each of them uses: from the rest of the
+# package, they import errors, `system`, the public names, and what declares their options.
+DOORS = {"documents": (), "web": (), "serve": ("documents", "web", "options.serve")}
 # Packages from outside that each layer may import, besides the standard library and those of lower
 # layers.
 OUTSIDE = {
@@ -102,10 +106,10 @@ LATE = {
     "optimization.minimum_risk": {"sacrebleu"},
     "translate.expected_utility": {"sacrebleu"},
     "text.moses": {"sacremoses"},
-    "text.sentences": {"sentencex"},
+    "documents.sentences": {"sentencex"},
     "text.subwords": {"subword_nmt"},
     "score.n_best.weight_search": {"sacrebleu", "scipy"},
-    "serve.job": {"httptools", "websockets"},  # used by uvicorn
+    "serve.job": {"websockets"},  # used by uvicorn
 }
 
 
@@ -132,6 +136,7 @@ class Import(NamedTuple):
     name: str
     own: bool
     late: bool  # inside a function, or only for type checkers
+    alias: str = ""  # the name that is imported from a module of the package
 
 
 @functools.cache
@@ -143,7 +148,7 @@ def _imports(module: str) -> list[Import]:
         """`from path import name`, where name is a module or a name in one."""
         for dotted in (".".join([*path, name]), ".".join(path), ".".join([*path, "__init__"])):
             if dotted in MODULES:
-                return Import(dotted, True, late)
+                return Import(dotted, True, late, name)
         raise AssertionError(f"{module} imports {'.'.join([*path, name])}, which is not there")
 
     def walk(node: ast.AST, late: bool) -> Iterator[Import]:
@@ -183,7 +188,7 @@ def test_every_folder_has_a_layer():
 @each_row("module", FILES_OF_ROOMS)
 def test_imports_go_downwards(module):
     room = _room(module)
-    for name, own, late in _imports(module):
+    for name, own, late, _ in _imports(module):
         if not own or name == "__init__":
             continue
         above = RANK[_room(name)] > RANK[room]
@@ -195,13 +200,24 @@ def test_imports_go_downwards(module):
         assert late or not (heavy or jobs), f"{module} imports {name} at its top"
 
 
+@each_row("module", [module for module in FILES_OF_ROOMS if _room(module) in DOORS])
+def test_programs_on_top_of_a_translator_use_public_names(module):
+    room = _room(module)
+    for one in _imports(module):
+        if one.own and one.name == "__init__":
+            assert one.alias in cgru_cli.__all__, f"{module} imports {one.alias}"
+        elif one.own:
+            others = {"errors", "system", room, *DOORS[room]}
+            assert {one.name, _room(one.name)} & others, f"{module} imports {one.name}"
+
+
 @each_row("module", FILES_OF_ROOMS)
 def test_imports_from_outside(module):
     layer = LAYER[_room(module)]
     allowed = set().union(*(OUTSIDE[below] for below in range(layer + 1)))
     if layer > SERVER:
         allowed -= OUTSIDE[SERVER]
-    for name, own, late in _imports(module):
+    for name, own, late, _ in _imports(module):
         if own or name in sys.stdlib_module_names:
             continue
         permitted = allowed | (LATE.get(module, set()) if late else AT_TOP.get(module, set()))

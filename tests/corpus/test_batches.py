@@ -4,17 +4,16 @@ import itertools
 import threading
 import time
 from collections import Counter
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from corpora import column, corpus
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cgru_cli.corpus.batches import Batches, grid_length, make_batch
-from cgru_cli.corpus.data_weights import DataWeights
 from cgru_cli.corpus.prefetch import Ahead
-from cgru_cli.corpus.word_alignments import Alignments
+from cgru_cli.corpus.teacher_words import entries
 
 pairs_of_lengths = st.lists(st.tuples(st.integers(2, 40), st.integers(2, 40)), max_size=80).map(
     lambda pairs: np.array(pairs, np.int32).reshape(-1, 2)
@@ -148,18 +147,6 @@ def test_the_grid():
     assert len({grid_length(n) for n in range(1, 257)}) == 20
 
 
-def corpus(sources, targets, factors=1):
-    return SimpleNamespace(
-        lengths=np.array([[len(s) + 1, len(t) + 1] for s, t in zip(sources, targets, strict=True)]),
-        factors=factors,
-        source=lambda i: np.array(sources[i], np.int32).reshape(-1, factors),
-        target=lambda i: np.array(targets[i], np.int32),
-        alignments=None,
-        weights=None,
-        teacher=None,
-    )
-
-
 def test_a_batch_by_hand():
     data = corpus([[5], [6, 7, 8], [9]], [[1, 2], [3], [4]])
     batch = make_batch(data, np.array([1, 0]), grid=False)
@@ -188,29 +175,57 @@ def test_factors_and_padding_rows():
 
 def test_weights_and_alignments_by_hand():
     """Padding has weight 1, because its mask is 0, and no alignment."""
-    data = corpus([[5], [6, 7, 8]], [[1, 2], [3]])
-    flat = np.array([(0, 0), (1, 0), (3, 1)], np.uint16)
-    data.alignments = Alignments("", flat, np.array([[0, 0], [0, 3]]))
-    data.weights = DataWeights("", True, np.array([3, 1, 4, 1, 5], np.float32), np.array([0, 3]))
-    batch = make_batch(data, [1, 0], grid=False, rows=3)
+
+    def data(weights):
+        points = column([[], [(0, 0), (1, 0), (3, 1)]], (2,), "u2")
+        weights = column(weights, dtype="f4")
+        return corpus([[5], [6, 7, 8]], [[1, 2], [3]], alignment=points, weights=weights)
+
+    of_words = data([[3, 1, 4], [1, 5]])
+    batch = make_batch(of_words, [1, 0], grid=False, rows=3)
     assert batch.weights.tolist() == [[1, 5, 1], [3, 1, 4], [1, 1, 1]]
     expected = np.zeros((3, 3, 4))
     expected[0, 0, :2], expected[0, 1, 3] = 0.5, 1
     np.testing.assert_array_equal(batch.alignment, expected)
     assert batch.weights.dtype == batch.alignment.dtype == np.float32
-    data.weights = DataWeights("", False, np.array([3, 1], np.float32), np.arange(2))
-    assert make_batch(data, [1, 0], grid=False).weights.tolist() == [[1, 1, 1], [3, 3, 3]]
-    labels = make_batch(data, [1, 0], grid=False, ends=False)  # without EOS
-    whole = make_batch(data, [1, 0], grid=False)
+    of_sentences = data([[3], [1]])
+    whole = make_batch(of_sentences, [1, 0], grid=False)
+    assert whole.weights.tolist() == [[1, 1, 1], [3, 3, 3]]
+    labels = make_batch(of_sentences, [1, 0], grid=False, ends=False)  # without EOS
     assert labels.words == whole.words - 2
     assert labels.target_mask.sum(axis=1).tolist() == (whole.target_mask.sum(axis=1) - 1).tolist()
-    assert make_batch(data, [0]).alignment.shape == (1, 8, 8)
+    assert make_batch(of_words, [0]).alignment.shape == (1, 8, 8)
+
+
+def test_alignments_sum_to_1_over_the_source():
+    points = [[(0, 0), (2, 0), (1, 3)], [], [(0, 1), (1, 1), (2, 1), (0, 0)]]
+    data = corpus([[5, 6]] * 3, [[1] * 4] * 3, alignment=column(points, (2,)))
+    shares = make_batch(data, [2, 0, 1], grid=False, rows=4).alignment
+    expected = np.zeros((4, 5, 3))
+    expected[0, 1] = 1 / 3
+    expected[0, 0, 0] = 1
+    expected[1, 0, [0, 2]] = 1 / 2
+    expected[1, 3, 1] = 1
+    np.testing.assert_array_equal(shares, expected.astype(np.float32))
+
+
+def test_the_words_of_a_teacher_by_hand():
+    """Padding has word 0 with share 0."""
+    rows = entries(np.array([[9, 70000], [1, 2], [3, 4], [5, 6]]), np.log([[0.5, 0.25]] * 4))
+    places = column([[0], [2]])
+    data = corpus([[5], [6]], [[8], []], places=places).with_teacher(rows, "")
+    batch = make_batch(data, [1, 0], grid=False, rows=3)
+    assert batch.teacher_words.tolist() == [
+        [[3, 4], [0, 0]], [[9, 70000], [1, 2]], [[0, 0], [0, 0]],
+    ]  # fmt: skip
+    shares = batch.teacher_shares.sum(axis=-1)
+    np.testing.assert_allclose(shares, [[1, 0], [1, 1], [0, 0]], rtol=1e-6)
+    assert (batch.teacher_words.dtype, batch.teacher_shares.dtype) == (np.int32, np.float32)
 
 
 def test_the_first_sentences_of_a_batch_by_hand():
-    points, spans = np.array([[0, 0], [1, 1]]), np.array([[0, 1], [1, 2]])
-    data = corpus([[3], [4, 5]], [[6], [7, 8]])
-    data.alignments = Alignments("", points, spans)
+    points = column([[(0, 0)], [(1, 1)]], (2,))
+    data = corpus([[3], [4, 5]], [[6], [7, 8]], alignment=points)
     batch = make_batch(data, [0, 1], grid=False).first(1)
     assert (batch.sentences, batch.words) == (1, 2)
     assert batch.source_mask.tolist() == [[1, 1, 0], [1, 0, 0]]  # as that of a padding row
@@ -219,15 +234,7 @@ def test_the_first_sentences_of_a_batch_by_hand():
 
 
 def test_the_target_alone():
-    data = SimpleNamespace(
-        lengths=np.array([[1, 3]]),
-        factors=0,
-        source=lambda i: np.zeros((0, 0), np.int32),
-        target=lambda i: np.array([4, 5], np.int32),
-        alignments=None,
-        weights=None,
-        teacher=None,
-    )
+    data = corpus([[]], [[4, 5]], factors=0)
     batch = make_batch(data, [0], grid=False)
     assert batch.source.shape == (1, 1, 0)
     assert batch.source_mask.tolist() == [[1]]

@@ -1,12 +1,11 @@
 """Weights of sentences and words: parsing, and invalid weights."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tables import each_row
 
-from cgru_cli.corpus.data_weights import DataWeights, parse_sentence, parse_words
+from cgru_cli.corpus.data_weights import parse_sentence, parse_words
 from cgru_cli.errors import CgruError
 
 weights = st.floats(0, 1e30)
@@ -46,11 +45,3 @@ def test_invalid_weights_are_refused(line, message):
 def test_wrong_number_of_weights(line):
     with pytest.raises(CgruError, match="weights for a target of 2 words; as many are expected"):
         parse_words(line, 2)
-
-
-def test_weights_of_pairs():
-    values = np.array([3, 1, 4, 1, 5], np.float32)
-    of_words = DataWeights("", True, values, np.array([0, 3]))
-    assert [of_words.of_pair(0, 3).tolist(), of_words.of_pair(1, 2).tolist()] == [[3, 1, 4], [1, 5]]
-    of_sentences = DataWeights("", False, values, np.arange(5))
-    assert [of_sentences.of_pair(i, 9).tolist() for i in (0, 2)] == [[3], [4]]

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cgru_cli.corpus.parallel_files import Beside, TsvColumn, files_of, parallel, text_lines
+from cgru_cli.corpus.parallel_files import Files, TsvField, parallel, text_lines
 from cgru_cli.errors import CgruError
 
 FIELD = st.text(st.characters(exclude_characters="\t\n\r", exclude_categories=["Cs"]), max_size=6)
 
 
 def columns(path, count):
-    return [TsvColumn(str(path), number, count) for number in range(count)]
+    return [TsvField(str(path), number, count) for number in range(count)]
 
 
 @given(st.lists(st.tuples(FIELD, FIELD, FIELD), min_size=1, max_size=20))
@@ -24,8 +24,7 @@ def test_fields_are_read_like_files(tmp_path_factory, rows):
     source, weight, target = columns(folder / "all.tsv", 3)
 
     def lines_of(source, target, weight):
-        (files,) = files_of([source], [target], Beside(weights=(weight,)))
-        return list(parallel(files))
+        return list(parallel(Files(source, target, None, weight)))
 
     sides = [folder / side for side in "stw"]
     assert lines_of(source, target, weight) == lines_of(*sides)
@@ -36,7 +35,7 @@ def test_missing_fields_are_empty_and_extra_ones_named(tmp_path):
     path = tmp_path / "text.tsv"
     path.write_text("a\tb\nc\n")
     source, target = columns(path, 2)
-    (files,) = files_of([source], [target], Beside())
+    files = Files(source, target)
     (lines,) = parallel(files)
     assert lines == [("a", "b", None, None), ("c", "", None, None)]
     path.write_text("a\tb\nc\td\te\n")
@@ -48,6 +47,6 @@ def test_missing_fields_are_empty_and_extra_ones_named(tmp_path):
 def test_longer_file_is_named_with_both_counts(tmp_path):
     for name, count in (("s", 9000), ("t", 5000)):
         (tmp_path / name).write_text("x\n" * count)
-    (files,) = files_of([tmp_path / "s"], [tmp_path / "t"], Beside())
+    files = Files(tmp_path / "s", tmp_path / "t")
     with pytest.raises(CgruError, match=r"s has 9,000 lines and .*t 5,000"):
         list(parallel(files))

@@ -3,17 +3,18 @@
 import numpy as np
 import pytest
 
-from cgru_cli.corpus.teacher_words import TeacherWords, TeacherWriter
+from cgru_cli.corpus.columns import GrowingArray
+from cgru_cli.corpus.teacher_words import ENTRY, entries, read, words_and_shares
 from cgru_cli.errors import CgruError
 
 
 def written(path, ids, log_probs, parts=1):
     with open(path, "wb") as file:
-        writer = TeacherWriter(file, ids.shape[1])
+        writer = GrowingArray(file, ENTRY, ids.shape[1:])
         for some, of_them in zip(
             np.array_split(ids, parts), np.array_split(log_probs, parts), strict=True
         ):
-            writer.write(some, of_them)
+            writer.append(entries(some, of_them))
         writer.close()
     return path
 
@@ -25,34 +26,30 @@ def test_words_come_back_with_probabilities_that_sum_to_1(tmp_path):
     probabilities = rng.dirichlet(np.ones(9), size=200)[:, :8]
     path = written(tmp_path / "t.npy", ids, np.log(probabilities), parts=7)
     assert path.stat().st_size <= 40 * 200 + 256
-    first = np.array([150, 3])
-    words = TeacherWords.read(path, first, 200, 100_000)
-    assert words.k == 8
-    for pair, length in ((0, 50), (1, 4)):
-        rows = slice(first[pair], first[pair] + length)
-        found, shares = words.of_pair(pair, length)
-        assert np.array_equal(found, ids[rows])
-        expected = probabilities[rows] / probabilities[rows].sum(axis=1, keepdims=True)
-        np.testing.assert_allclose(shares, expected, rtol=0.01)
-        np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=1e-6)
+    rows, _ = read(path, 200, 100_000)
+    assert rows.shape == (200, 8)
+    words, shares = words_and_shares(rows)
+    assert np.array_equal(words, ids)
+    expected = probabilities / probabilities.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(shares, expected, rtol=0.01)
+    np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=1e-6)
 
 
 def test_every_file_has_its_own_fingerprint(tmp_path):
     ids = np.arange(12).reshape(4, 3)
     one = written(tmp_path / "one.npy", ids, np.log(np.full((4, 3), 0.3)))
     other = written(tmp_path / "other.npy", ids, np.log(np.full((4, 3), 0.2)))
-    read = [TeacherWords.read(path, np.zeros(1), 4, 12).fingerprint for path in (one, other, one)]
-    assert read[0] == read[2] != read[1]
+    prints = [read(path, 4, 12)[1] for path in (one, other, one)]
+    assert prints[0] == prints[2] != prints[1]
 
 
 def test_what_does_not_fit_is_refused(tmp_path):
     ids = np.arange(12).reshape(4, 3)
     path = written(tmp_path / "t.npy", ids, np.zeros((4, 3)))
-    first = np.zeros(1, np.int64)
     with pytest.raises(CgruError, match=r"t\.npy has 4 words and the training text 5"):
-        TeacherWords.read(path, first, 5, 12)
+        read(path, 5, 12)
     with pytest.raises(CgruError, match="has word 11, but the target vocabulary has 11 words"):
-        TeacherWords.read(path, first, 4, 11)
+        read(path, 4, 11)
     whole = path.read_bytes()
     np.save(tmp_path / "other.npy", ids)
     for name, content in (
@@ -64,6 +61,6 @@ def test_what_does_not_fit_is_refused(tmp_path):
         if content is not None:
             (tmp_path / name).write_bytes(content)
         with pytest.raises(CgruError, match=f"{name}: not a file of cgru score --word-top-k"):
-            TeacherWords.read(tmp_path / name, first, 4, 12)
+            read(tmp_path / name, 4, 12)
     with pytest.raises(CgruError, match=r"missing\.npy"):
-        TeacherWords.read(tmp_path / "missing.npy", first, 4, 12)
+        read(tmp_path / "missing.npy", 4, 12)

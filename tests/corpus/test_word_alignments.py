@@ -1,21 +1,12 @@
-"""Word alignments: lines to points, points to weights, and invalid alignments."""
+"""Word alignments: lines to points, points of changed pairs, and invalid alignments."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tables import each_row
 
-from cgru_cli.corpus.word_alignments import Alignments, cut, follow, from_end, parse
+from cgru_cli.corpus.word_alignments import cut, follow, from_end, parse
 from cgru_cli.errors import CgruError
-
-
-def made(*pairs):
-    """Alignments from a list of points for each pair."""
-    ends = np.cumsum([len(points) for points in pairs])
-    spans = np.stack([ends - [len(points) for points in pairs], ends], axis=1)
-    flat = np.array([point for points in pairs for point in points], np.uint16).reshape(-1, 2)
-    return Alignments("", flat, spans)
 
 
 @given(st.sets(st.tuples(st.integers(0, 7), st.integers(0, 5))), st.randoms())
@@ -72,20 +63,6 @@ def test_cut_by_hand():
     assert cut(points, 5, 3, 4) == [(0, 0), (2, 1), (3, 2)]
     assert cut(points, 5, 3, 3) == [(0, 0), (2, 1)]
     assert cut(points, 5, 3, 2) == [(0, 0)]
-
-
-def test_weights_by_hand():
-    alignments = made([(0, 0), (2, 0), (1, 3)], [], [(0, 1), (1, 1), (2, 1), (0, 0)])
-    shares = alignments.matrix([2, 0, 1], (4, 5, 3))
-    expected = np.zeros((4, 5, 3))
-    expected[0, 1] = 1 / 3
-    expected[0, 0, 0] = 1
-    expected[1, 0, [0, 2]] = 1 / 2
-    expected[1, 3, 1] = 1
-    np.testing.assert_array_equal(shares, expected.astype(np.float32))
-    assert shares.dtype == np.float32
-    assert alignments.count == 7
-    assert alignments.points(1).shape == (0, 2)
 
 
 def test_other_subwords_by_hand():

@@ -8,16 +8,16 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from fake_translations import placed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 from pyicumessageformat import Parser
 
 from cgru_cli.documents.inline import MarkedText
+from cgru_cli.documents.markup import Markup
 from cgru_cli.documents.messages import Message, marks_of, messages
 from cgru_cli.documents.reader import document_of
-from cgru_cli.text.mark_places import place_marks
-from cgru_cli.text.markup import Markup
 
 HEADER = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n'
 
@@ -342,10 +342,8 @@ def faked(draw, segment):
     order = draw(st.lists(st.integers(0, len(words) - 1), min_size=1, max_size=2 * len(words)))
     weights = np.full((len(order), len(words)), 0.01)
     weights[range(len(order)), order] = 1
-    borders = {place: len(markup.plain[:place].split()) for place in markup.borders()}
-    return place_marks(
-        markup, weights, borders, lambda count: " ".join(words[i] for i in order[:count])
-    )
+    target = [words[i] for i in order]
+    return placed(markup, " ".join(target), weights, target, words)
 
 
 def argument(inner):

@@ -6,8 +6,8 @@ from fake_translations import TRANSLATORS, translated
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cgru_cli.documents.markup import Markup
 from cgru_cli.documents.reader import document_of
-from cgru_cli.text.markup import Markup
 
 INLINE = ["`k0`", "$k_0$", "{{< k0 a=\"b\" >}}", "{{ k0 }}", "<kbd>k0</kbd>", "https://k0.org/a",
           "[^k0]", "{ref}`k0`", "<b translate=no>k0</b>", "{% k0\n  a %}", "`k0\nk0`"]  # fmt: skip

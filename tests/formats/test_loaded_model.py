@@ -71,5 +71,8 @@ def test_an_ensemble_writes_in_one_direction(tmp_path):
     ):
         check_ensemble([one, other])
     one.model.settings.right_left = other.model.settings.source_reversed = True
-    with pytest.raises(CgruError, match=r"other/model\.npz: reads the source from the other end"):
+    with pytest.raises(
+        CgruError,
+        match=r"other/model\.npz: reads the source right to left, .*model.npz left to right",
+    ):
         check_ensemble([one, other])

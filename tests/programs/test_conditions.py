@@ -12,13 +12,15 @@ from models import forced_scores, typed
 
 from cgru_cli import Translator
 from cgru_cli.cli import main
+from cgru_cli.corpus.parallel_files import Files
+from cgru_cli.corpus.text_encoding import TextEncoding
 from cgru_cli.errors import CgruError
 from cgru_cli.formats import read_model
 from cgru_cli.formats.vocabulary_files import read_vocabulary
 from cgru_cli.network.network import Network
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.parameters.structure import Condition, Type
-from cgru_cli.train.encoding import TextEncoding, encode
+from cgru_cli.train.encoding import encode
 from cgru_cli.train.texts import Texts
 
 pytestmark = pytest.mark.long
@@ -90,10 +92,10 @@ def test_a_vector_in_text_is_trained_on_as_in_an_array(data, tmp_path):
     encoding = TextEncoding([read_vocabulary(data / "vocab.json")], Type.LM, condition=2)
     options = TrainOptions(model="unused", max_length=9)
     corpora = [
-        encode(Texts((data / name,), (data / "text",), ()), encoding, options, tmp_path / name)
+        encode(Texts((Files(data / name, data / "text"),), ()), encoding, options, tmp_path / name)
         for name in ("numbers", "numbers.npy")
     ]
-    assert corpora[0].fingerprint == corpora[1].fingerprint
+    assert corpora[0].fingerprints == corpora[1].fingerprints
     assert corpora[0].source(2).view(np.float32).tolist() == [[np.float32(0.1), -2.0]]
 
 

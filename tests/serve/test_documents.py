@@ -21,7 +21,7 @@ from patience import PATIENCE
 from serving import listening, serving
 
 from cgru_cli.serve import documents
-from cgru_cli.serve.clients import RateLimit
+from cgru_cli.serve.engine import Engine
 from cgru_cli.serve.problems import Refusal
 
 PAGE = b"<!doctype html>\n<p>a <b>b</b> c</p>\n<p>d . a b .</p><script>a b</script>\n"
@@ -149,26 +149,21 @@ def test_a_paragraph_that_the_server_does_not_read(models):
         assert "this server takes 5 per line" in answer.json()["detail"]
 
 
-def test_a_document_waits_for_the_rate_of_its_client(models, monkeypatch):
+def test_a_document_waits_while_the_queue_is_full(models, monkeypatch):
     monkeypatch.setattr(documents, "_PAUSE", 0.01)
-    waits = [None, None]  # for the second part, after one line
+    waits, submit = [None, None], Engine.submit  # for the second part, after one line
 
-    def check(self, account):
-        if self._until and waits:
+    def full(self, client, kind, lines, deliver, **more):
+        if waits and lines[0].text == "d":
             waits.pop()
-            raise Refusal("rate_limited", "too fast")
+            raise Refusal("queue_full")
+        return submit(self, client, kind, lines, deliver, **more)
 
-    monkeypatch.setattr(RateLimit, "check", check)
-    with opened(models, rate_limit=1, max_lines=1) as web:
+    monkeypatch.setattr(Engine, "submit", full)
+    with opened(models, max_lines=1) as web:
         answer = finished(web, started(web, b"a b c\nd\n", "a.txt"))
         assert answer.status_code == 200 and waits == []
         assert answer.text.count("\n") == 2
-
-
-def test_a_document_counts_as_a_line_even_if_it_has_none(models):
-    with opened(models, rate_limit=1) as web:
-        for status in (422, 429):
-            assert web.post("/v1/documents?name=a.pdf", content=b"%PDF").status_code == status
 
 
 def test_the_number_of_documents_is_limited(models, monkeypatch):

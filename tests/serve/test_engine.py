@@ -7,7 +7,7 @@ from commands import write_model
 from patience import PATIENCE
 from serving import Silent, computed, loaded
 
-from cgru_cli import PairScorer, Translator
+from cgru_cli import PairScorer, Session, Translator
 from cgru_cli.errors import CgruError
 from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.serve.engine import Engine
@@ -70,7 +70,7 @@ def test_scores_are_those_of_the_scorer(engine, model, model_path):
     pairs = [("a b c", "A B"), ("", "C"), ("f f", ""), ("a", "D@@ E F")]
     scored = computed(engine, Kind(model, None), [Pair(*pair) for pair in pairs])
     for one, by_command in zip(scored, PairScorer(model_path).score(pairs), strict=True):
-        assert one.hypothesis.score == pytest.approx(by_command.score, abs=1e-5)
+        assert one.score == pytest.approx(by_command.score, abs=1e-5)
 
 
 def test_a_prefix_begins_the_translation_and_next_only_ends_it(engine, model):
@@ -122,18 +122,18 @@ def test_a_line_of_a_cancelled_request_leaves_its_search(model):
         engine.submit(who, kind, [Line("a b c d")], lambda *o: delivered.append(o)) for who in "ab"
     ]
     search = SharedSearch(kind, engine, engine.metrics)
-    begin = search._line_search.begin
+    begin = search._session.admit
 
     def begun(lines):
         engine.cancel(tickets[0])  # just as the search begins
         return begin(lines)
 
-    search._line_search.begin = begun
+    search._session.admit = begun
     try:
         while search.advance():
             pass
     finally:
-        del search._line_search.begin
+        del search._session.admit
     assert len(delivered) == 1 and not search.live and not engine.queued
 
 
@@ -163,31 +163,28 @@ def test_the_engine_survives_an_internal_error(engine, model, monkeypatch, capsy
 
 
 def test_a_line_that_cannot_be_read_fails_alone(engine, model, monkeypatch):
-    requests = model.search.requests
-    read = requests.read
+    read = Session.read
 
-    def picky(fields, number):
-        if fields.source == "bad":
+    def picky(self, text, number, **more):
+        if text == "bad":
             raise CgruError(f"line {number + 1}: no")
-        return read(fields, number)
+        return read(self, text, number, **more)
 
-    monkeypatch.setattr(requests, "read", picky)
+    monkeypatch.setattr(Session, "read", picky)
     bad, good = computed(engine, searching(model), [Line("bad"), Line("a b")])
     assert str(bad) == "line 1: no" and good.hypotheses
 
 
-@pytest.mark.parametrize("part", ["requests.read", "results.translation"])
-def test_an_internal_error_in_a_line_fails_only_this_line(engine, model, monkeypatch, part):
-    owner, name = part.split(".")
-    owner = getattr(model.search, owner)
-    method = getattr(owner, name)
+@pytest.mark.parametrize("name", ["read", "_translation"])
+def test_an_internal_error_in_a_line_fails_only_this_line(engine, model, monkeypatch, name):
+    method = getattr(Session, name)
 
-    def failing(*arguments):
+    def failing(*arguments, **more):
         if "bad" in str(arguments):
             raise ZeroDivisionError
-        return method(*arguments)
+        return method(*arguments, **more)
 
-    monkeypatch.setattr(owner, name, failing)
+    monkeypatch.setattr(Session, name, failing)
     good, bad, other = computed(engine, searching(model), [Line("a b"), Line("bad"), Line("c d")])
     assert isinstance(bad, Refusal) and bad.status == 500
     assert good.hypotheses and other.hypotheses
@@ -220,4 +217,4 @@ def test_an_ensemble_translates_and_scores(engine, model_path, tmp_path):
     given = [("a b c", " ".join(best.tokens))]
     (pair,) = computed(engine, Kind(both, None), [Pair(*given[0])])
     (scored,) = PairScorer([model_path, other]).score(given)
-    assert pair.hypothesis.score == pytest.approx(scored.score, abs=1e-5)
+    assert pair.score == pytest.approx(scored.score, abs=1e-5)

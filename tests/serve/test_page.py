@@ -14,8 +14,8 @@ from patience import PATIENCE
 from serving import client, listening, loaded, serving
 
 from cgru_cli import Translator
-from cgru_cli.output.page import page_files
 from cgru_cli.serve.page import PATHS, TYPES
+from cgru_cli.web.page import page_files
 
 pytestmark = pytest.mark.long
 

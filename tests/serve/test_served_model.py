@@ -1,13 +1,9 @@
 """Models by name, and the searches of requests."""
 
-import threading
-
 import pytest
-from patience import PATIENCE
 from serving import options
 
 from cgru_cli.errors import CgruError, UsageError
-from cgru_cli.serve import served_model
 from cgru_cli.serve.served_model import SearchOptions, served_models
 
 
@@ -43,37 +39,10 @@ def test_missing_and_repeated_names(model_path, words, message):
 def test_a_request_changes_the_search_of_the_command_line(models):
     (model,) = models.values()
     plain = model.settings(SearchOptions())
-    assert (plain.beam_size, plain.best_only, plain.with_alignment) == (3, True, False)
+    assert (plain.beam_size, plain.n_best, plain.alignment) == (3, 1, False)
+    assert plain == model.settings(SearchOptions(3, normalize=plain.normalize, suppress_unk=False))
     more = model.settings(SearchOptions(n_best=5, normalize=0.5, alignment=True, suppress_unk=True))
-    assert (more.beam_size, more.normalize, more.with_alignment) == (5, 0.5, True)
-    assert more.unk == model.search.models[0].target.unk_id and not more.best_only
+    assert (more.beam_size, more.normalize, more.alignment) == (5, 0.5, True)
+    assert more.suppress_unk and more.n_best > 1
     with pytest.raises(CgruError, match="more than the beam_size, 2"):
         model.settings(SearchOptions(beam_size=2, n_best=3))
-
-
-def test_threads_that_need_a_search_wait_for_the_one_that_prepares_it(model_path, monkeypatch):
-    (model,) = served_models(options(model_path)).values()
-    made, asked, found = [], threading.Event(), []
-
-    def prepared(plan, models, *, scores):
-        assert scores
-        made.append(plan)
-        assert asked.wait(PATIENCE)
-        return object()
-
-    def ask():
-        found.append(model.search)
-
-    monkeypatch.setattr(served_model, "LineSearch", prepared)
-    threads = [threading.Thread(target=ask) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    asked.set()
-    for thread in threads:
-        thread.join()
-    assert len(made) == 1 and found == [model.search] * 3
-
-
-def test_a_search_uses_one_thread_because_the_engine_has_several(model_path):
-    (model,) = served_models(options(model_path, cpu_threads=4)).values()
-    assert model.search.threads == 1

@@ -4,7 +4,6 @@ import asyncio
 import threading
 from types import SimpleNamespace
 
-import onnxruntime
 import pytest
 from serving import options
 
@@ -66,7 +65,8 @@ def test_an_outcome_for_a_closed_loop_goes_nowhere():
 
 def test_a_service_is_ready_once_every_model_has_translated_a_line(monkeypatch):
     monkeypatch.setattr(Service, "searching", lambda *_: None)
-    models = dict.fromkeys("ab", SimpleNamespace(reads_source=True))
+    model = SimpleNamespace(reads_source=True, defaults=SimpleNamespace(on_gpu=False))
+    models = dict.fromkeys("ab", model)
     waiting = Service(models, options())
     ready, delivers = [], []
     waiting.engine = SimpleNamespace(start=lambda: None, submit=lambda *a: delivers.append(a[-1]))
@@ -79,18 +79,9 @@ def test_a_service_is_ready_once_every_model_has_translated_a_line(monkeypatch):
 
 @pytest.mark.parametrize(
     ("given", "gpu", "threads"),
-    [
-        ({}, False, 5),
-        ({"cpu_threads": 3}, False, 3),
-        ({"device": "gpu"}, False, 5),
-        ({}, True, 1),
-        ({"device": "cpu"}, True, 5),
-        ({"cpu_threads": 2}, True, 2),
-    ],
+    [({}, False, 5), ({"cpu_threads": 3}, False, 3), ({}, True, 1), ({"cpu_threads": 2}, True, 2)],
 )
 def test_every_processor_or_one_gpu_computes(monkeypatch, given, gpu, threads):
-    available = ["CUDAExecutionProvider"] * gpu + ["CPUExecutionProvider"]
-    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: available)
     monkeypatch.setattr(service, "processors", lambda: 5)
-    assert service.computing_threads(options(**given)) == threads
-    assert Service({}, options(**given)).engine.threads == threads
+    models = {"a": SimpleNamespace(defaults=SimpleNamespace(on_gpu=gpu))}
+    assert Service(models, options(**given)).engine.threads == threads

@@ -94,14 +94,14 @@ def test_lines_join_a_running_search(model, monkeypatch):
     monkeypatch.setattr(shared_search, "STEPS_BETWEEN", 1)
     searching = Searching(model)
     searching.submit("a b c d", "f f a b d")
-    begin = searching.search._line_search.begin
+    begin = searching.search._session.admit
 
     def begun(lines):
         if not searching.outcomes and len(searching.together) == 1:
             searching.submit("c")
         return begin(lines)
 
-    monkeypatch.setattr(searching.search._line_search, "begin", begun)
+    monkeypatch.setattr(searching.search._session, "admit", begun)
     assert set(searching.finish()) == {"a b c d", "f f a b d", "c"}
     assert searching.together[:2] == [2, 3]
 
@@ -110,14 +110,14 @@ def test_lines_wait_until_they_are_as_many_as_those_in_the_search(model, monkeyp
     monkeypatch.setattr(shared_search, "STEPS_BETWEEN", 1000)
     searching = Searching(model)
     searching.submit("a", "a b", "a b c d", "f f a b d")
-    begin = searching.search._line_search.begin
+    begin = searching.search._session.admit
 
     def begun(lines):
         if len(searching.together) == 1:
             searching.submit("c", "d", "c d")
         return begin(lines)
 
-    monkeypatch.setattr(searching.search._line_search, "begin", begun)
+    monkeypatch.setattr(searching.search._session, "admit", begun)
     assert len(searching.finish()) == 7
     assert searching.together[0] == 4
     assert searching.together[1] <= 6  # three of them, and at most three of the first four

@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from cgru_cli.text.mark_places import place_marks
-from cgru_cli.text.markup import Markup
+from cgru_cli.documents.mark_places import place_marks
+from cgru_cli.documents.markup import Markup
+from cgru_cli.text.offsets import offsets
 
 TRANSLATORS: dict[str, Callable[[list[int]], Sequence[int]]] = {  # source words, in their order
     "same": list,
@@ -30,5 +31,11 @@ def translated(
     if noise:
         draw = np.random.default_rng(seed)
         weights = (1 - noise) * weights + noise * draw.random(weights.shape)
-    before = {place: len(markup.plain[:place].split()) for place in markup.borders()}
-    return place_marks(markup, weights, before, lambda count: " ".join(target[:count]))
+    return placed(markup, " ".join(target), weights, target, words)
+
+
+def placed(
+    markup: Markup, text: str, weights: np.ndarray, target: Sequence[str], words: Sequence[str]
+) -> str:
+    """The marks of a line in a translation of its words into words of the target."""
+    return place_marks(markup, text, weights, offsets(target, text), offsets(words, markup.plain))

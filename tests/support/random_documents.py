@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 import polib
+from fake_translations import placed
 from lxml import etree
 from pyicumessageformat import Parser
 
+from cgru_cli.documents.markup import Markup
+from cgru_cli.documents.protected import STANDING
 from cgru_cli.documents.reader import document_of
-from cgru_cli.text.mark_places import place_marks
-from cgru_cli.text.markup import Markup
-from cgru_cli.text.protected import STANDING
 
 _WORDS = (
     "the first house three, four don't (see) one. 50% über word said: well-known and 日本語 AT&T "
@@ -285,9 +285,8 @@ def random_translation(
     if draw.random() < 0.3:
         noise = [[draw.random() ** 4 for _ in range(max(count, 1))] for _ in target]
         weights = np.array(noise).reshape(weights.shape) + 1e-6
-    before = {place: len(word.findall(markup.plain[:place])) for place in markup.borders()}
     glue = draw.choice([" ", " ", " ", ""])
-    return place_marks(markup, weights, before, lambda n: glue.join(target[:n]))
+    return placed(markup, glue.join(target), weights, target, words)
 
 
 def fault(draw: Random) -> str:

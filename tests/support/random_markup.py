@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from fake_translations import placed
 from markdown_it import MarkdownIt
 
-from cgru_cli.text.mark_places import place_marks
-from cgru_cli.text.markup import Markup
+from cgru_cli.documents.markup import Markup
 
 _WORDS = ["a", "bee", "x&y", "<", "s.", "the", "é"]
 _NAMES = ["b", "i", "g", "span", "x1"]
@@ -118,16 +118,15 @@ def random_placed(
 ) -> tuple[str, str]:
     """The marks of a line in a random translation of pieces of words, and this translation."""
     markup = Markup(line, form)
-    source = {place: len(markup.plain[:place].split()) for place in markup.borders()}
+    source = markup.plain.split()
     pieces = []
     for _ in range(draw.integers(0, 9)):
         begins = " " * (draw.random() < 0.7 and bool(pieces))
         pieces.append(begins + words[draw.integers(len(words))])
-    sources = max(len(markup.plain.split()), 1)
+    sources = max(len(source), 1)
     weights = draw.dirichlet(np.full(sources, draw.choice([0.05, 1.0])), len(pieces))
     weights = np.reshape(weights, (len(pieces), sources))
-    output = place_marks(markup, weights, source, lambda n: "".join(pieces[:n]))
-    return output, "".join(pieces)
+    return placed(markup, "".join(pieces), weights, pieces, source), "".join(pieces)
 
 
 def shape(element) -> tuple:

@@ -14,7 +14,7 @@ from cgru_cli.text.copying import (
     MOST,
     PLACEHOLDERS,
     Copying,
-    filled,
+    Masked,
     known_placeholders,
     pattern,
 )
@@ -88,10 +88,11 @@ TEXTS = st.text(st.sampled_from("aB1. `{}@:/h⟦⟧"), max_size=40)
 
 @given(TEXTS, st.integers(0, MOST))
 def test_spans_come_back_into_their_places(text, known):
-    masked, copied, others = ALL.replaced(text, known)
+    masked = ALL.masked(text, known)
+    copied, others = masked.copied, masked.others
     assert len(copied) <= known and (not others or len(copied) == known)
-    assert filled(masked, copied) == text.replace("⟦", "[").replace("⟧", "]")
-    assert all(masked[one.start : one.end] == one.text for one in others)
+    assert masked.undo(masked.text) == text.replace("⟦", "[").replace("⟧", "]")
+    assert all(masked.text[one.start : one.end] == one.text for one in others)
 
 
 @given(TEXTS, TEXTS)
@@ -104,7 +105,7 @@ def test_pairs_keep_their_text(source, target):
 
 
 def test_placeholders_without_a_span_disappear():
-    assert filled("a ⟦2⟧ b ⟦1⟧⟦3⟧", ["x", "⟦2⟧"]) == "a ⟦2⟧ b x"
+    assert Masked("", ["x", "⟦2⟧"]).undo("a ⟦2⟧ b ⟦1⟧⟦3⟧") == "a ⟦2⟧ b x"
 
 
 def test_placeholders_of_all_vocabularies_count():

@@ -2,11 +2,11 @@
 
 import pytest
 
+from cgru_cli.corpus.text_encoding import TextEncoding
 from cgru_cli.errors import CgruError
 from cgru_cli.text.pipeline import PipelineSettings, Preprocessing
 from cgru_cli.text.vocabulary import Vocabulary
 from cgru_cli.train.dev_set import DevSet
-from cgru_cli.train.encoding import TextEncoding
 
 SOURCE = Vocabulary({w: i for i, w in enumerate(["eos", "UNK", "a", "b", "c"])})
 TARGET = Vocabulary({w: i for i, w in enumerate(["eos", "UNK", "A", "B", "C@@", "D"])})

@@ -7,7 +7,8 @@ from click.testing import CliRunner
 from runs import PLAIN, arrays, train, trained
 
 from cgru_cli.cli import main
-from cgru_cli.corpus.teacher_words import TeacherWriter
+from cgru_cli.corpus.columns import GrowingArray
+from cgru_cli.corpus.teacher_words import ENTRY, entries
 
 pytestmark = pytest.mark.long
 
@@ -33,8 +34,8 @@ def teacher(data, path, shift):
         ids += [2 + (word - 2 + shift) % len(runs.WORDS) for word in words] + [0]
     rows = np.array([[i, (i + 1) % 10] for i in ids])
     with open(path, "wb") as file:
-        writer = TeacherWriter(file, 2)
-        writer.write(rows, np.broadcast_to([0.0, -60000.0], rows.shape))
+        writer = GrowingArray(file, ENTRY, (2,))
+        writer.append(entries(rows, np.broadcast_to([0.0, -60000.0], rows.shape)))
         writer.close()
     return path
 

@@ -2,15 +2,16 @@
 
 import dataclasses
 
-import numpy as np
 import pytest
 import runs
+from corpora import rows
 
+from cgru_cli.corpus.text_encoding import TextEncoding
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.parameters.structure import Type
 from cgru_cli.text.vocabulary import Vocabulary
-from cgru_cli.train.encoding import TextEncoding, encode
+from cgru_cli.train.encoding import encode
 from cgru_cli.train.texts import Texts, read_vocabularies
 
 
@@ -31,8 +32,8 @@ def test_text_becomes_ids(data, tmp_path):
     source = (data / "train.src").read_text().splitlines()
     target = (data / "train.trg").read_text().splitlines()
     for i in range(60):
-        assert [runs.WORDS[n - 2] for n in corpus.source(i)[:, 0]] == source[i].split()
-        assert [runs.WORDS[n - 2].upper() for n in corpus.target(i)] == target[i].split()
+        assert [runs.WORDS[n - 2] for n in corpus.columns["source"][i][:, 0]] == source[i].split()
+        assert [runs.WORDS[n - 2].upper() for n in corpus.columns["target"][i]] == target[i].split()
 
 
 def test_longer_pairs(data, tmp_path):
@@ -63,55 +64,51 @@ def test_alignments_and_weights_of_variants(data, tmp_path):
     whole = encode(texts, encoding, options, tmp_path / "cache")
     varied = dataclasses.replace(options, all_caps_every=2)
     every = encode(texts, encoding, varied, tmp_path / "cache")
-    assert every.fingerprint != whole.fingerprint
     fixed = encode(texts, encoding, dataclasses.replace(varied, compat="marian"), tmp_path / "fix")
-    corpus, other = every.of_epoch(0), every.of_epoch(1)
     for epoch in range(3):
-        assert [fixed.of_epoch(epoch).source(i)[0, 0] == 1 for i in range(3)] == [True, False, True]
-    assert [len(c) for c in (corpus, other, fixed)] == [4] * 3
-    assert (corpus.source(1) == other.source(0) + 2).all() and (other.source(1) == 1).all()
-    assert other.alignments.points(1).tolist() == whole.alignments.points(1).tolist()
-    assert [other.weights.of_pair(n, 3).tolist() for n in (0, 1)] == [[0, 3, 4], [1, 1, 1]]
-    assert corpus.alignments.count == other.alignments.count == whole.alignments.count
-    counts = [one.target_counts(9).tolist() for one in (whole, corpus, other)]
+        of_epoch = rows(fixed.of_epoch(epoch).columns["source"])
+        assert [row[0] == [1] for row in of_epoch[:3]] == [True, False, True]
+    corpora = [every.of_epoch(0), every.of_epoch(1)]
+    assert [len(c) for c in (*corpora, fixed)] == [4] * 3
+    sources, weights = (
+        [rows(c.columns[name]) for c in (whole, *corpora)] for name in ("source", "weights")
+    )
+    assert [source[:2] for source in sources] == [
+        [[[3], [4]], [[5], [6]]], [[[1], [1]], [[5], [6]]], [[[3], [4]], [[1], [1]]],
+    ]  # fmt: skip
+    assert [w[:2] for w in weights[1:]] == [[[1, 1, 1], [1, 3, 4]], [[0, 3, 4], [1, 1, 1]]]
+    for c in corpora:
+        assert rows(c.columns["alignment"]) == rows(whole.columns["alignment"])
+    counts = [c.target_counts(9).tolist() for c in (whole, *corpora)]
     assert counts[0] == counts[1] == counts[2] != every.target_counts(9).tolist()
     again = encode(texts, encoding, varied, tmp_path / "cache").of_epoch(1)
-    assert [again.target(i).tolist() for i in range(4)] == [
-        other.target(i).tolist() for i in range(4)
-    ]
-    rarer = dataclasses.replace(varied, all_caps_every=3)
-    assert encode(texts, encoding, rarer, tmp_path / "3").fingerprint != every.fingerprint
-    assert corpus.source(0).tolist() == [[1], [1]] != corpus.source(1).tolist()
-    for i in range(4):
-        assert corpus.alignments.points(i).tolist() == whole.alignments.points(i).tolist()
-    assert [corpus.weights.of_pair(n, 3).tolist() for n in (0, 1)] == [[1, 1, 1], [1, 3, 4]]
+    assert rows(again.columns["target"]) == rows(corpora[1].columns["target"])
+    rarer = encode(texts, encoding, dataclasses.replace(varied, all_caps_every=3), tmp_path / "3")
+    assert len({c.fingerprints["training text"] for c in (whole, every, rarer)}) == 3
 
 
 @pytest.mark.parametrize("right_left", [False, True])
 def test_joined_pairs(data, tmp_path, right_left):
     """They keep alignments and weights; the end of the first sentence has none any more."""
     options, texts, encoding = with_points(data, tmp_path)
-    if right_left:
-        texts = dataclasses.replace(texts, beside=dataclasses.replace(texts.beside, from_end=True))
+    options = dataclasses.replace(options, right_left=right_left)
     joined = dataclasses.replace(options, join_every=3)  # pair 1, with one before it
     corpus = encode(texts, encoding, joined, tmp_path / "cache").of_epoch(0)
     alone = encode(texts, encoding, options, tmp_path / "other")
-    lengths = [len(corpus.target(i)) for i in range(4)]
-    assert lengths == [2, 4, 2, 2] and [len(alone.target(i)) for i in range(4)] == [2] * 4
-    both = [alone.target(i).tolist() for i in (0, 1)]
-    assert corpus.source(1)[:, 0].tolist() == [i for n in (0, 1) for i in alone.source(n)[:, 0]]
-    assert corpus.target(1).tolist() == np.concatenate(both[::-1] if right_left else both).tolist()
-    points = {(i, j) for i, j in corpus.alignments.points(1).tolist()}
+    sources, targets = ([rows(c.columns[n]) for c in (alone, corpus)] for n in ("source", "target"))
+    assert [list(map(len, target)) for target in targets] == [[2] * 4, [2, 4, 2, 2]]
+    first, second = targets[0][:2]
+    assert sources[1][1] == sources[0][0] + sources[0][1]
+    assert targets[1][1] == (second + first if right_left else first + second)
+    points = {(i, j) for i, j in corpus.columns["alignment"][1].tolist()}
     forwards = {(0, 0), (1, 1), (2, 3), (3, 2), (4, 4)}
     backwards = {(i, 3 - j if j < 4 else 4) for i, j in forwards}
     assert points == (backwards if right_left else forwards)
-    weights = [0, 3, 1, 3, 4]
-    assert corpus.weights.of_pair(1, 5).tolist() == (
-        [*weights[-2::-1], 4] if right_left else weights
-    )
+    weights = [3, 1, 3, 0, 4] if right_left else [0, 3, 1, 3, 4]
+    assert corpus.columns["weights"][1].tolist() == weights
     short = dataclasses.replace(joined, max_length=3)
     cut = encode(texts, encoding, short, tmp_path / "short").of_epoch(0)
-    assert [len(cut.target(i)) for i in (0, 1)] == [2, 2]
+    assert cut.columns["target"].lengths()[:2].tolist() == [2, 2]
 
 
 def test_variants_of_labels_are_refused(data, tmp_path):

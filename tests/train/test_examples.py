@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 import runs
 from cases import small_structure
+from corpora import Encoder, encoded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cgru_cli.corpus.corpus import encode_corpus
+from cgru_cli.corpus.parallel_files import Files
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.text.line_variants import Variants
 from cgru_cli.train.examples import EpochExamples, groups, what_fits
@@ -33,16 +34,11 @@ def corpus(tmp_path_factory):
     for side in ("s", "t"):
         rows = [f"{i} {'1 ' * draw.integers(0, 6)}".strip() for i in range(60)]
         runs.lines(folder / side, rows)
-    return encode_corpus(
-        [folder / "s"],
-        [folder / "t"],
+    encoder = Encoder(
         lambda line: [(int(w) % 9 + 2,) for w in line.split()],
         lambda line: [int(w) + 2 for w in line.split()],
-        folder / "cache",
-        max_length=100,
-        crop=False,
-        key="",
     )
+    return encoded(folder / "cache", Files(folder / "s", folder / "t"), encoder=encoder)
 
 
 def made(corpus, grid=False, **options):
@@ -82,17 +78,13 @@ def test_an_epoch_has_every_pair_once(corpus):
 def test_each_epoch_takes_other_variants(tmp_path):
     """An epoch resumes with the same ones."""
     runs.lines(tmp_path / "text", [f"w{i} x" for i in range(9)])
-    varied = encode_corpus(
-        [tmp_path / "text"],
-        [tmp_path / "text"],
+    encoder = Encoder(
         lambda line: [(3 + word.isupper(),) for word in line.split()],
         lambda line: [3 + word.isupper() for word in line.split()],
-        tmp_path / "cache",
-        max_length=9,
-        crop=False,
-        key="",
-        variants=Variants((3, 0, 0, 0, 0)),
     )
+    files = Files(tmp_path / "text", tmp_path / "text")
+    variants = Variants((3, 0, 0, 0, 0))
+    varied = encoded(tmp_path / "cache", files, encoder=encoder, variants=variants)
     data = made(varied, mini_batch=2, no_shuffle=True, maxi_batch_sort="none")
     epochs = [np.concatenate([e.batch.target[:, 0] for e in data.epoch(n, 0)]) for n in range(4)]
     assert [np.flatnonzero(epoch == 4).tolist() for epoch in epochs] == [

@@ -14,7 +14,8 @@ import pytest
 import runs
 from cases import random_arrays, small_structure
 
-from cgru_cli.corpus.teacher_words import TeacherWriter
+from cgru_cli.corpus.columns import GrowingArray
+from cgru_cli.corpus.teacher_words import ENTRY, entries
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.train import builders, job
 from cgru_cli.train.examples import EpochExamples
@@ -188,8 +189,9 @@ def files(tmp_path_factory):
     for word in (1, 2):
         paths[f"TEACHER{word}"] = folder / f"teacher{word}.npy"
         with open(paths[f"TEACHER{word}"], "wb") as file:
-            writer = TeacherWriter(file, 1)
-            writer.write(np.full((words_and_ends, 1), word), np.zeros((words_and_ends, 1)))
+            writer = GrowingArray(file, ENTRY, (1,))
+            rows = np.full((words_and_ends, 1), word)
+            writer.append(entries(rows, np.zeros(rows.shape)))
             writer.close()
     paths["VECTORS"] = runs.lines(folder / "VECTORS", ["w1 1 2 3 4 5 6", "W1 6 5 4 3 2 1"])
     structure = small_structure(
@@ -287,8 +289,7 @@ def prepared(setup):
     """The parts that do not need TensorFlow."""
     corpus, options = setup.corpus, setup.plan.options
     read_in_the_loop = [getattr(options, name) for name in IN_THE_LOOP]
-    beside = [b and b.fingerprint for b in (corpus.alignments, corpus.weights, corpus.teacher)]
-    by_word = corpus.weights and corpus.weights.by_word
+    of_weights = corpus.columns["weights"].lengths().max() if "weights" in corpus.columns else 0
     examples = EpochExamples(corpus, setup.model.structure, options, grid=False)
     fits, order = examples.fits, vars(examples.batches(corpus.lengths))
     batches = (
@@ -306,7 +307,7 @@ def prepared(setup):
         ),
         "folder": setup.folder.model,
         "kept": setup.folder.kept(7),
-        "text": (corpus.fingerprint, corpus.skipped, beside, by_word),
+        "text": (corpus.fingerprints, corpus.skipped, of_weights),
         "vocabularies": [vocabulary.fingerprint for vocabulary in setup.vocabularies],
         "structure": setup.model.structure,
         "arrays": {

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 from runs import PLAIN, lines, prepared, train, trained, vocabulary
 
+from cgru_cli.corpus.corpus import MANIFEST
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.text.copying import PLACEHOLDERS
 from cgru_cli.text.pipeline import PipelineSettings, Preprocessing
@@ -44,6 +45,16 @@ def test_a_refused_command_changes_no_file(copies, tmp_path):
     before = [path.read_bytes() for path in saved]
     assert "training text was " in train(*copies, "--copy", "url", "--after", "2u").error
     assert [path.read_bytes() for path in saved] == before and patterns(tmp_path) == (NUMBERS,)
+
+
+def test_the_log_says_that_text_of_an_earlier_version_is_encoded_again(copies, tmp_path):
+    cache = tmp_path / "run/m.npz.corpus"
+    for after in ("1u", "2u", "3u"):
+        trained(*copies, "--copy", NUMBERS, "--after", after)
+        if after == "1u":
+            (cache / MANIFEST).write_text(json.dumps({"identity": {"format": 2}}))
+    line = f"The text was encoded again: an earlier version of cgru wrote {cache}"
+    assert (tmp_path / "run/m.npz.log").read_text().count(line) == 1
 
 
 def test_words_of_replaced_spans_have_no_weights(copies, tmp_path):

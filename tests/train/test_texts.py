@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 import runs
 
-from cgru_cli.corpus.parallel_files import Beside
+from cgru_cli.corpus.parallel_files import Files
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.train.texts import Texts, check_eos, read_vocabularies
@@ -28,8 +28,7 @@ def test_a_prepared_folder(data):
     (data / "dev.ref").write_text("")
     (data / "preprocess.json").write_text("")
     assert texts(data) == Texts(
-        sources=(data / "train.src",),
-        targets=(data / "train.trg",),
+        files=(Files(data / "train.src", data / "train.trg"),),
         vocabularies=(data / "vocab.src.json", data / "vocab.trg.json"),
         dev=(data / "dev.src", data / "dev.trg"),
         reference=data / "dev.ref",
@@ -103,8 +102,7 @@ def test_files_that_options_name(data, named, valid):
     options = {name: there(value) for name, value in (named | valid).items()}
     vocabularies = (str(data / "vocab.src.json"), str(data / "vocab.trg.json"))
     found = texts(**options, vocabularies=vocabularies)
-    assert found.sources == (data / "train.src",)
-    assert found.targets == (data / "train.trg",)
+    assert found.files == (Files(data / "train.src", data / "train.trg"),)
     assert found.vocabularies == tuple(map(Path, vocabularies))
     assert found.dev == (data / "dev.src", data / "dev.trg")
     assert found.reference == (data / "dev.trg" if "valid_reference" in options else None)
@@ -170,14 +168,15 @@ def three(data):
 
 
 def test_alignments_and_weights(data, three):
-    assert texts(data).beside == Beside()
+    assert texts(data).files == (Files(data / "train.src", data / "train.trg"),)
     found = texts(data, **three, data_weighting_type="word", domain_weights=(1.0, 0.0, 2.5))
     assert [path.name for path in (*found.sources, *found.targets)] == ["s0", "s2", "t0", "t2"]
-    assert found.beside == Beside(
-        (data / "a0", data / "a2"), (data / "w0", data / "w2"), True, (1.0, 2.5)
+    assert found.files == tuple(
+        Files(*(data / f"{side}{i}" for side in "staw"), factor)
+        for i, factor in ((0, 1.0), (2, 2.5))
     )
-    assert texts(data, guided_alignment=("none",)).beside == Beside()  # as in Marian
-    assert texts(data, domain_weights=(0.5,)).beside.domains == (0.5,)
+    assert texts(data, guided_alignment=("none",)).files[0].alignment is None  # as in Marian
+    assert texts(data, domain_weights=(0.5,)).files[0].factor == 0.5
 
 
 @pytest.mark.parametrize("name", ["guided_alignment", "data_weighting", "domain_weights"])
@@ -213,7 +212,7 @@ def test_the_text_of_a_language_model_is_weighted_too(data, three):
         vocabularies=(str(data / "vocab.trg.json"),),
     )
     assert [path.name for path in found.targets] == ["t1", "t2"]
-    assert [path.name for path in found.beside.weights] == ["w1", "w2"]
+    assert [files.weight.name for files in found.files] == ["w1", "w2"]
 
 
 # -- vocabularies ----------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import sacrebleu
 from cases import random_arrays, tiny
 from models import case, text_lines
 
+from cgru_cli.corpus.text_encoding import TextEncoding
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.formats.loaded_model import LoadedModel
 from cgru_cli.formats.model import Model
@@ -25,7 +26,6 @@ from cgru_cli.text.subwords import join_bpe
 from cgru_cli.text.vocabulary import Vocabulary
 from cgru_cli.train import builders
 from cgru_cli.train.dev_set import DevSet
-from cgru_cli.train.encoding import TextEncoding
 from cgru_cli.translate.line_search import LineSearch
 from cgru_cli.translate.plan import SearchPlan
 

@@ -17,6 +17,7 @@ from cgru_cli.options.translate import TranslateOptions
 from cgru_cli.parameters.structure import Type
 from cgru_cli.text.copying import PLACEHOLDERS
 from cgru_cli.text.pipeline import PipelineSettings
+from cgru_cli.translate.phrases import Fields
 from cgru_cli.translate.plan import SearchPlan
 from cgru_cli.translate.requests import RequestReader
 
@@ -119,7 +120,7 @@ def test_a_translation_with_the_whole_word_is_accepted(tmp_path):
     path = write_model(tmp_path, source=words, target=words)
     loaded = load_model(path, [str(tmp_path / "v.model")] * 2)
     plan = SearchPlan(TranslateOptions(model=(path,), copy=("number",)), [loaded])
-    request = RequestReader(plan, loaded, loaded).read("a 7. b", 0)
+    request = RequestReader(plan, loaded, loaded).read(Fields("a 7. b"), 0)
     for word in ("▁7.", "▁a"):
         found = [namedtuple("Found", "words")(np.array([processor.piece_to_id(word)]))]
         assert request.accepted(found) == (found if word == "▁7." else None)

@@ -14,9 +14,9 @@ from cgru_cli.options.translate import TranslateOptions
 from cgru_cli.output.layout import Layout
 from cgru_cli.parameters.structure import Type
 from cgru_cli.text.copying import PLACEHOLDERS
-from cgru_cli.translate.job import rendered
 from cgru_cli.translate.line_search import LineSearch
 from cgru_cli.translate.plan import SearchPlan
+from cgru_cli.translate.results import rendered
 
 pytestmark = pytest.mark.usefixtures("prepared_once")
 SOURCE = ["eos", "UNK", "a", "b", "c", *PLACEHOLDERS[:3]]

@@ -17,6 +17,10 @@ def reader(path, vocabularies=(), **options):
     return RequestReader(plan, loaded, loaded)
 
 
+def read(lines, line, number):
+    return lines.read(lines.split(line, number), number)
+
+
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     return write_model(tmp_path_factory.mktemp("model"))
@@ -36,37 +40,37 @@ def language_model(tmp_path_factory):
 
 
 def test_a_line_is_its_words(path):
-    request = reader(path).read(" a  unseen b ", 0)
+    request = read(reader(path), " a  unseen b ", 0)
     assert (request.source, request.prefix, request.constraints) == (["a", "unseen", "b"], [], None)
     assert request.text == " a  unseen b "
 
 
 def test_prefix_follows_a_tab(path):
     lines = reader(path, force_decode=True)
-    request = lines.read("a b\tB A", 0)
+    request = read(lines, "a b\tB A", 0)
     assert request.source == ["a", "b"] and request.text == "a b"
     assert request.prefix == lines.prefix(["B", "A"], 0) != []
-    assert lines.read("a b", 1).prefix == []
+    assert read(lines, "a b", 1).prefix == []
 
 
 def test_phrases_of_a_line_and_of_all_lines(path, tmp_path):
     avoided = tmp_path / "avoided"
     avoided.write_text("B\n")
     lines = reader(path, constraints="tabs", avoid=str(avoided))
-    constraints = lines.read("a b\tA C\t\tE", 0).constraints
+    constraints = read(lines, "a b\tA C\t\tE", 0).constraints
     assert constraints.required.phrases == (tuple(lines.prefix(["A", "C"], 0)),)
     assert set(constraints.avoided.words(())) == set(lines.prefix(["B", "E"], 0))
     with pytest.raises(CgruError, match=r"line 3: .* no translation can have both"):
-        lines.read("a\tA B", 2)
+        read(lines, "a\tA B", 2)
 
 
 def test_unexpected_fields_are_refused(path):
     with pytest.raises(CgruError, match="line 5: 2 fields separated by tabs; with --tsv"):
-        reader(path, tsv=True).read("a\tb", 4)
+        read(reader(path, tsv=True), "a\tb", 4)
 
 
 def test_a_line_is_the_beginning_of_a_language_models_text(language_model):
-    request = reader(*language_model, force_decode=True).read("A B", 0)
+    request = read(reader(*language_model, force_decode=True), "A B", 0)
     assert request.source == [] and len(request.prefix) == 2
     with pytest.raises(CgruError, match=r"line 1: .* is a language model and does not translate"):
-        reader(*language_model).read("A B", 0)
+        read(reader(*language_model), "A B", 0)

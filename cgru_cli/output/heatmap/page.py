@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..page import page_files
+from ...web.page import page_files
 from .view import Sentence, View, is_right_to_left
 
 _TEMPLATE = Path(__file__).with_name("page.html")

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from ... import errors
 from ...errors import CgruError
 from ...options.feature_weights import FeatureWeights
-from ...text.subwords import join_bpe
-from ..plan import ScorePlan
 from .entry import Entry, parse
-
-if TYPE_CHECKING:
-    from .tune import Tuner
 
 GAP = 10_000  # maximum number of sentences in a row without a hypothesis
 
@@ -102,31 +96,6 @@ class Sentences:
                 raise CgruError(f"feature {name} of line 1 is missing")
         if extra := set(entry.features) - set(self.features):
             raise CgruError(f"feature {min(extra)} is not in line 1")
-
-
-def ranker_of(plan: ScorePlan, lengths: dict[int, int] | None) -> Reranker | Tuner | None:
-    """The consumer of the n-best list's lines; None without reranking or tuning.
-
-    lengths: the number of words of each line's hypothesis, from a model (see `Sentences`); None
-    without models. Raises the errors of `Tuner`.
-    """
-    options, weights = plan.options, plan.ranking
-    if weights is None and options.oracle is None:
-        return None
-    in_words = options.in_words or options.join_bpe
-    sentences = Sentences(plan.list_name, plan.alpha, lengths, in_words=in_words)
-    sentences.checks_gaps = not options.source
-    join = join_bpe if options.join_bpe else str
-    if weights is None:
-        from .oracle import MostSimilar  # needs sacreBLEU
-
-        return MostSimilar(plan, sentences, join=join)
-    reranker = Reranker(sentences, weights, whole=options.rerank_list, join=join)
-    if options.tune is None:
-        return reranker
-    from .tune import Tuner  # needs sacreBLEU
-
-    return Tuner(plan, reranker)
 
 
 class Reranker:

@@ -71,8 +71,8 @@ class ModelScorer:
         Raises CgruError for a translation that is too long, unless long translations are cut.
         """
         if self._copying and not has_placeholders(source):  # as training text has them
-            source, copied, _ = self._copying.replaced(source, self._placeholders)
-            target = self._copying.named(target, copied)
+            masked = self._copying.masked(source, self._placeholders)
+            source, target = masked.text, self._copying.named(target, masked.copied)
         source_words = self.source.words(source, number)
         words = self.loaded.target_words(target, number, self._reading)
         if self._reading.crops_targets:

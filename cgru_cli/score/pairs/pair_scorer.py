@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Unpack, overload
+from typing import Any, NamedTuple, Self, Unpack, overload
 
 from ...errors import UsageError
 from ...formats.loaded_model import ModelSource, check_ensemble, loaded_models
@@ -23,10 +23,20 @@ from ...parameters.program import PROGRAMS
 from ...system.terminal import Progress, counting
 from ...system.windows import in_order, sizes
 from ...translate.plan import ranking
+from ...translate.translator import Translator, networks_of
 from ..plan import ScorePlan
 from .ensemble_scorer import EnsembleScorer, in_batches
+from .model_scorer import Line, ModelScorer
 
 Pair = tuple[str, str]
+
+
+class PreparedPair(NamedTuple):
+    """A pair as the models read it."""
+
+    number: int  # for messages, from 0
+    lines: Sequence[Line]  # for each model
+    length: int  # words of the longer side with EOS, for the model that has the most
 
 
 class PairScorer:
@@ -72,6 +82,43 @@ class PairScorer:
                 normalize=alpha,
                 word_penalty=penalty,
             )
+
+    @classmethod
+    def sharing(cls, translator: Translator) -> Self:
+        """A scorer with the models and options of a translator made with `serving`.
+
+        `total` is divided by the length, without a word penalty.
+        """
+        scorer, search = cls.__new__(cls), networks_of(translator)
+        plan, attends = search.plan, any(one.model.structure.attends for one in search.direct)
+        models = [
+            ModelScorer(one, plan.reading, prepared, plan.options.workspace, with_alignment=attends)
+            for one, prepared in zip(search.direct, search.networks.prepared, strict=True)
+        ]
+        weights = plan.weights if len(models) > 1 else ()
+        alpha = plan.settings.normalize
+        scorer._scorer = EnsembleScorer(models, weights, alpha, with_alignment=attends)
+        scorer._arguments = Arguments(None, (), {})
+        scorer._plan = ScorePlan(ScoreOptions(model=plan.options.model, ensemble=len(models) > 1))
+        return scorer
+
+    @property
+    def max_words(self) -> int:
+        """The number of words of pairs, padded and with EOS, that there is memory for."""
+        return self._scorer.max_tokens
+
+    def read(self, source: str, target: str, number: int = 0) -> PreparedPair:
+        """A pair, ready for `together`; number: for messages, from 0.
+
+        Raises CgruError, naming the line, like `score`.
+        """
+        lines = self._scorer.read(source, target, number)
+        return PreparedPair(number, lines, max(line.length for line in lines))
+
+    def together(self, pairs: Sequence[PreparedPair]) -> list[Hypothesis]:
+        """The scores of pairs in one batch, with words in the order of writing."""
+        numbers, lines = [one.number for one in pairs], [one.lines for one in pairs]
+        return [one.hypothesis for one in self._scorer.batch(numbers, lines)]
 
     @property
     def languages(self) -> tuple[str, str] | None:

@@ -113,10 +113,7 @@ def identity(
     same = dict(fixed_options)
     if "--workspace" in same:
         same["number of devices"] = devices
-    same["training text"] = corpus.fingerprint
-    for name in ("alignments", "weights", "teacher"):
-        beside = getattr(corpus, name)
-        same[name] = beside.fingerprint if beside else "none"
+    same |= corpus.fingerprints
     for place, vocabulary in enumerate(vocabularies, 1):
         same[f"vocabulary {place}"] = vocabulary.fingerprint
     same |= {f"model's {name}": value for name, value in asdict(structure).items()}

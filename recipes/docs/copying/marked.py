@@ -11,7 +11,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from cgru_cli.text.markup import Markup
+from cgru_cli.documents.markup import Markup
 
 
 def marks(line: str) -> tuple[Counter, Counter]:

@@ -55,7 +55,8 @@ def test_damaged_states(name, value):
 def made(structure=None, words=("a", "b"), text="f" * 64, devices=1, **options):
     structure = structure or small_structure()
     vocabularies = [Vocabulary({w: i for i, w in enumerate(["eos", "UNK", *words])})] * 2
-    corpus = SimpleNamespace(fingerprint=text, alignments=None, weights=None, teacher=None)
+    none = dict.fromkeys(("alignments", "weights", "teacher"), "none")
+    corpus = SimpleNamespace(fingerprints={"training text": text, **none})
     fixed = fixed_options(TrainOptions(**options))
     return identity(fixed, structure, vocabularies, corpus, devices)
 

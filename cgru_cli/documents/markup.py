@@ -1,8 +1,8 @@
 """Inline HTML, XML and Markdown: the plain text of a line, and its marks.
 
-A line is parsed as a tree of elements over its plain text; `text.mark_places` puts them into the
+A line is parsed as a tree of elements over its plain text; `mark_places` puts them into the
 translation. Closing marks without an opening mark are dropped, and a tag without a closing tag is
-closed with its parent. Text that is not prose (see `text.protected`) is an element that is placed
+closed with its parent. Text that is not prose (see `protected`) is an element that is placed
 as it is, and markers such as `- [ ]`, `[^1]:` and `:::note` stay at the ends of their line.
 """
 
@@ -67,7 +67,7 @@ class Markup:
     """The plain text of a line, `plain`, and the tree of its marks, below `root`.
 
     `beginning` and `ending` are markers of the line. Line breaks of HTML are spaces in `plain`. A
-    protected text has a character in `plain`, or its words (see `text.protected.Protected`).
+    protected text has a character in `plain`, or its words (see `protected.Protected`).
     """
 
     def __init__(self, line: str, form: str, *, placeholders: bool = False):
@@ -93,14 +93,6 @@ class Markup:
             return self._prose[slice(*self._protected[number][:2])]
 
         return STANDING.sub(of, text)
-
-    def borders(self) -> set[int]:
-        """The places in the plain text where elements begin and end."""
-
-        def borders(element: Element) -> set[int]:
-            return {element.start, element.end}.union(*map(borders, element.inner))
-
-        return borders(self.root)
 
     def _paired(self) -> tuple[dict[int, int], set[int]]:
         """The closing match of each opening match, and the matches that are text."""

@@ -24,13 +24,13 @@ from shared_files import ROOT, SHARED, need
 
 from cgru_cli import Translator
 from cgru_cli.cli import main
-from cgru_cli.convert import web
 from cgru_cli.formats import write_model
 from cgru_cli.formats.model import Model
 from cgru_cli.parameters.structure import Type
 from cgru_cli.serve.messages import ModelDescription
 from cgru_cli.text.pipeline import PipelineSettings, Preprocessing
 from cgru_cli.text.subwords import Codes
+from cgru_cli.web import site as web
 
 pytestmark = pytest.mark.long
 
@@ -348,7 +348,7 @@ def test_the_page_is_the_servers(site):
     assert set(description["model"]) >= set(ModelDescription.__struct_fields__)
     assert "wasm-unsafe-eval" in (folder / "index.html").read_text()
     assert (folder / "page.js").read_bytes() == (
-        ROOT / "cgru_cli/output/page_files/page.js"
+        ROOT / "cgru_cli/web/page_files/page.js"
     ).read_bytes()
     assert {one["file"]: one["size"] for one in description["loads"]} == {
         name: (folder / name).stat().st_size for name in (web.WASM, web.MODEL)

@@ -3,7 +3,7 @@ r"""Text that is not prose, such as code, formulas, templates and addresses: it 
 The tables say what is protected: `_PATTERNS` in a line of HTML or Markdown, `_RAW`, `_NOUNS` and
 `_BLOCKS` which elements of HTML, `_LINES` which lines of Markdown. Readers of documents and of
 mark-up use the functions at the end: in a line, one character stands for each protected text, which
-`text.mark_places` puts into the translation.
+`mark_places` puts into the translation.
 
 Each pattern searches from an opening mark only to the next one, so that time stays linear.
 """

@@ -19,16 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import CgruError, note, reading, writing
-from ..formats.loaded_model import LoadedModel
-from ..options.translate import TranslateOptions
-from ..output.page import page_files
 from ..system.atomic_files import all_or_nothing, atomic_write
-from ..text.pipeline import Preprocessing
-from ..text.vocabulary import Vocabulary
-from ..translate.plan import SearchPlan
+from .page import page_files
 
 if TYPE_CHECKING:
-    from sentencepiece import SentencePieceProcessor
+    from .. import LoadedModel
 
 PACKAGE = "onnxruntime-web@1.30.0"
 LIBRARY, WASM = "ort.wasm.bundle.min.mjs", "ort-wasm-simd-threaded.wasm"
@@ -58,7 +53,7 @@ def write_site(
     description = _description(loaded)
     library = _library(runtime_files)
     contents = page_files() | {
-        entry.name: entry.read_bytes() for entry in (files(__package__) / "web_files").iterdir()
+        entry.name: entry.read_bytes() for entry in (files(__package__) / "site_files").iterdir()
     }
     contents[LIBRARY] = library[LIBRARY]
     contents["index.html"] = _with_policy(contents["index.html"])
@@ -130,13 +125,10 @@ def _description(loaded: LoadedModel) -> dict[str, Any]:
         )
     if len(loaded.sources) > 1:
         raise CgruError(f"{path}: source words have factors; the page reads plain text")
-    plan = SearchPlan(TranslateOptions(model=(str(path),)), [loaded])
-    preprocessing, settings = plan.reading.preprocessing, plan.settings
-    if preprocessing:
-        _check_steps(str(path), preprocessing)
-    source, target = loaded.sources[0], loaded.target
-    same = source.fingerprint == target.fingerprint and source.path == target.path
-    longest = plan.reading.longest
+    from .. import Translator
+
+    _check_steps(loaded)
+    settings = Translator(loaded).settings
     return {
         "format": _FORMAT,
         "model": {  # as in /v1/models
@@ -145,7 +137,7 @@ def _description(loaded: LoadedModel) -> dict[str, Any]:
             "reads_source": True,
             "attention": s.attends,
             "right_to_left": False,
-            "raw_text": preprocessing is not None,
+            "raw_text": settings.raw_text,
             "beam_size": settings.beam_size,
             "normalize": settings.normalize,
             "languages": languages and dict(zip(("source", "target"), languages, strict=True)),
@@ -155,19 +147,21 @@ def _description(loaded: LoadedModel) -> dict[str, Any]:
             "beam": settings.beam_size,
             "normalize": settings.normalize,
             "penalty": settings.word_penalty,
-            "unknown": settings.unk,
+            "unknown": settings.suppressed,
             "vocabulary": s.target_vocabulary,
-            "longest": longest,
-            "limits": [plan.limit(words) for words in range(1, longest + 2)],
+            "longest": settings.longest,
+            "limits": [settings.limit(words) for words in range(1, settings.longest + 2)],
         },
-        "preparation": _preparation(preprocessing) if preprocessing else None,
-        "vocabularies": [_vocabulary(source), None if same else _vocabulary(target)],
+        "preparation": _preparation(loaded),
+        "vocabularies": _vocabularies(loaded),
     }
 
 
-def _check_steps(path: str, preprocessing: Preprocessing) -> None:
+def _check_steps(loaded: LoadedModel) -> None:
     """Raise CgruError for a preprocessing step that only `cgru translate` supports."""
-    settings = preprocessing.settings
+    if loaded.preprocessing is None:
+        return
+    settings = loaded.preprocessing.settings
     steps = {
         "Moses' tokeniser": settings.tokenize,
         "Moses' normalisation of punctuation": settings.normalize_punctuation,
@@ -176,32 +170,44 @@ def _check_steps(path: str, preprocessing: Preprocessing) -> None:
     }
     for step, used in steps.items():
         if used:
-            raise CgruError(f"{path}: its text is prepared with {step}, which the page lacks")
+            raise CgruError(
+                f"{loaded.model.path}: its text is prepared with {step}, which the page lacks"
+            )
 
 
-def _preparation(preprocessing: Preprocessing) -> dict[str, Any]:
-    settings, pieces = preprocessing.settings, preprocessing.settings.uses_sentencepiece
-    models: list[Any] = [*preprocessing.subword_models] or [None]
-    if pieces and models[0]:
+def _preparation(loaded: LoadedModel) -> dict[str, Any] | None:
+    if loaded.preprocessing is None:
+        return None
+    settings = loaded.preprocessing.settings
+    models: list[Any] = [*loaded.preprocessing.subword_models] or [None]
+    if settings.uses_sentencepiece and models[0]:
         models = [_pieces(base64.b64decode(model)) for model in models]
     return {
         "unicode": settings.unicode,
         "lower": settings.case == "lower",
-        "sentencepiece": pieces,
+        "sentencepiece": settings.uses_sentencepiece,
         "splitters": [models[0], models[-1]],
     }
 
 
-def _vocabulary(vocabulary: Vocabulary) -> dict[str, Any]:
-    processor: SentencePieceProcessor | None = vocabulary.processor
-    proto = processor.serialized_model_proto() if processor and vocabulary.splits else None
-    return {
-        "words": [vocabulary.words.get(i) for i in range(vocabulary.size)],
-        "ids": [[word, i] for word, i in vocabulary.ids.items() if word in vocabulary],
-        "unknown": vocabulary.unk_id,
-        "end": vocabulary.eos_id,
-        "pieces": proto and _pieces(proto),
-    }
+def _vocabularies(loaded: LoadedModel) -> list[dict[str, Any] | None]:
+    """The vocabularies of source and target; None for the target if it is the same."""
+    source, target = loaded.sources[0], loaded.target
+    shown: list[dict[str, Any] | None] = []
+    for vocabulary in (source, target):
+        processor = vocabulary.processor
+        proto = processor.serialized_model_proto() if processor and vocabulary.splits else None
+        shown.append(
+            {
+                "words": [vocabulary.words.get(i) for i in range(vocabulary.size)],
+                "ids": [[word, i] for word, i in vocabulary.ids.items() if word in vocabulary],
+                "unknown": vocabulary.unk_id,
+                "end": vocabulary.eos_id,
+                "pieces": proto and _pieces(proto),
+            }
+        )
+    same = source.fingerprint == target.fingerprint and source.path == target.path
+    return [shown[0], None if same else shown[1]]
 
 
 def _pieces(proto: bytes) -> dict[str, Any]:

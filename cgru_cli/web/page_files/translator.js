@@ -1,5 +1,5 @@
 // Translations by the server. Other files with the same functions may replace this one: see
-// cgru_cli/output/page.py.
+// cgru_cli/web/page.py.
 
 export async function models() {
   const { models: served, limits } = await (await asked("/v1/models")).json();

@@ -5,8 +5,8 @@ import sys
 import pytest
 from tables import each_row
 
+from cgru_cli.documents.sentences import Sentences
 from cgru_cli.errors import CgruError, UsageError
-from cgru_cli.text.sentences import Sentences
 
 
 def test_without_the_package(monkeypatch):

@@ -7,8 +7,8 @@ from fake_translations import TRANSLATORS, translated
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cgru_cli.text.markup import Markup
-from cgru_cli.text.protected import block_end, frame, hidden, protected
+from cgru_cli.documents.markup import Markup
+from cgru_cli.documents.protected import block_end, frame, hidden, protected
 
 # Inline texts with the word `kept` where they have words, by form.
 BOTH = [

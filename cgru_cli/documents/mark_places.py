@@ -17,9 +17,9 @@ has more characters that look like Markdown than its source, such as `[` or `*`,
 
 import html
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -38,25 +38,25 @@ _LIKE_TAGS, _LIKE_MARKS = (  # text that Markdown may read as tags or marks
 
 def place_marks(
     markup: Markup,
+    text: str,
     weights: np.ndarray,
-    words_before: Mapping[int, int],
-    text_before: Callable[[int], str],
+    offsets: Sequence[int],
+    source_offsets: Sequence[int],
 ) -> str:
     """A translation with the marks of its line.
 
-    weights: (T,S) attention of the target words to the source words; words_before: the number
-    of source words before each of the markup's `borders`; text_before: the text of the first n
-    target words.
+    weights: (T,S) attention of the target words to the source words; offsets: (T,) characters of
+    the text before each target word; source_offsets: (S,) likewise in the markup's plain text.
     """
 
     def marked(escape: Callable[[str], str]) -> str:
-        placing = _Placing(markup, weights, words_before, text_before, escape)
-        text = placing.rendered(markup.root, 0, len(weights))
-        text = _GLUED.sub("", _GLUED_CODE.sub(" ", text))
-        return _SPACED.sub(" ", text).strip(" ")
+        placing = _Placing(markup, text, weights, offsets, source_offsets, escape)
+        shown = placing.rendered(markup.root, 0, len(weights))
+        shown = _GLUED.sub("", _GLUED_CODE.sub(" ", shown))
+        return _SPACED.sub(" ", shown).strip(" ")
 
     if markup.form == "html":
-        text = marked(lambda text: html.escape(text, quote=False))
+        placed = marked(lambda text: html.escape(text, quote=False))
     else:
         found = Counter[str]()
 
@@ -64,10 +64,10 @@ def place_marks(
             found.update(match[0] for match in _LIKE_MARKS.finditer(text))
             return _LIKE_TAGS.sub(_reference, text)
 
-        text = marked(tags_escaped)
+        placed = marked(tags_escaped)
         if found - Counter(match[0] for match in _LIKE_MARKS.finditer(markup.plain)):
-            text = marked(lambda text: _LIKE_MARKS.sub(_literal, text))
-    return f"{markup.beginning}{text}{markup.ending}".strip(" ")
+            placed = marked(lambda text: _LIKE_MARKS.sub(_literal, text))
+    return f"{markup.beginning}{placed}{markup.ending}".strip(" ")
 
 
 def _reference(match: re.Match[str]) -> str:
@@ -88,14 +88,17 @@ class _Placing:
     def __init__(
         self,
         markup: Markup,
+        text: str,
         weights: np.ndarray,
-        words_before: Mapping[int, int],
-        text_before: Callable[[int], str],
+        offsets: Sequence[int],
+        source_offsets: Sequence[int],
         escape: Callable[[str], str],
     ):
-        self._markup, self._words_before, self._escape = markup, words_before, escape
-        self._text_before, self._text = text_before, text_before(len(weights))
-        self._offsets = {0: 0, len(weights): len(self._text)}
+        self._markup, self._text, self._escape = markup, text, escape
+        self._sources = source_offsets
+        # the number of characters before each gap between target words, without a space there
+        self._gaps = [len(text[:offset].rstrip(" ")) for offset in offsets[1:]]
+        self._gaps = [0, *self._gaps, len(text)] if len(weights) else [len(text)]
         self._weights, self._standing = self._with_standing(weights)
 
     def _with_standing(self, weights: np.ndarray) -> tuple[np.ndarray, set[str]]:
@@ -104,13 +107,12 @@ class _Placing:
         """
         words: dict[str, int] = {}
         for match in STANDING.finditer(self._text):
-            ends = range(1, len(weights) + 1)
-            words.setdefault(match[0], bisect_right(ends, match.start(), key=self._offset))
+            words.setdefault(match[0], bisect_right(self._gaps, match.start()) - 1)
         if words:
             weights = weights.copy()
         for match in STANDING.finditer(self._markup.plain):
-            if match[0] in words and match.start() in self._words_before:
-                place = self._words_before[match.start()]
+            if match[0] in words:
+                place = bisect_left(self._sources, match.start())
                 weights[words[match[0]]] = 0
                 weights[words[match[0]], place : place + 1] = 1  # of a cut line: no word
         return weights, {*words}
@@ -176,7 +178,7 @@ class _Placing:
 
     def _source(self, element: Element) -> tuple[int, int]:
         """The source words of an element, at least one word if it has text."""
-        first, last = self._words_before[element.start], self._words_before[element.end]
+        first, last = (bisect_left(self._sources, place) for place in (element.start, element.end))
         return (first, last) if last > first or element.start == element.end else (last - 1, last)
 
     def _whole_words(self, first: int, last: int) -> tuple[int, int]:
@@ -191,23 +193,11 @@ class _Placing:
         return first, last
 
     def _within_word(self, words: int) -> bool:
-        place = self._offset(words)
+        place = self._gaps[words]
         return self._text[max(0, place - 1) : place + 1].isalnum() and 0 < place < len(self._text)
 
-    def _offset(self, words: int) -> int:
-        """The number of characters before a target word, which never decreases between words."""
-        if words not in self._offsets:
-            length = min(len(self._text_before(words)), len(self._text))
-            self._offsets[words] = length
-        known = sorted(self._offsets)
-        place = known.index(words)
-        low = max((self._offsets[n] for n in known[:place]), default=0)
-        high = min((self._offsets[n] for n in known[place + 1 :]), default=len(self._text))
-        self._offsets[words] = min(max(self._offsets[words], low), high)
-        return self._offsets[words]
-
     def _escaped(self, first: int, last: int, *, before_mark: bool) -> str:
-        text = self._text[self._offset(first) : self._offset(last)]
+        text = self._text[self._gaps[first] : self._gaps[last]]
         text = self._escape(STANDING.sub("", text))
         escapes = before_mark and self._markup.form == "markdown" and _ESCAPES.search(text)
         return f"{text}\\" if escapes else text

@@ -12,7 +12,7 @@ const words = (line) => line.split(" ").filter(Boolean);
 
 // --- a vocabulary --------------------------------------------------------------------------------
 
-// The words and ids of one side of a model. `stored` is written by cgru_cli/convert/web.py.
+// The words and ids of one side of a model. `stored` is written by cgru_cli/web/site.py.
 export class Vocabulary {
   constructor(stored) {
     this.words = stored.words; // by id

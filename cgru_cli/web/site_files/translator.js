@@ -1,4 +1,4 @@
-// Translations in this browser. The interface is described in cgru_cli/output/page.py.
+// Translations in this browser. The interface is described in cgru_cli/web/page.py.
 
 import { element } from "./element.js";
 

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from fake_translations import placed
 from random_markup import (
     markdown_shape,
     marks_of,
@@ -17,22 +18,16 @@ from random_markup import (
 )
 from tables import each_row
 
-from cgru_cli.text.mark_places import place_marks
-from cgru_cli.text.markup import Markup, with_references
+from cgru_cli.documents.markup import Markup, with_references
 
 
-def words_before(markup):
-    """The number of words before each border, as a model that reads words has it."""
-    return {place: len(markup.plain[:place].split()) for place in markup.borders()}
-
-
-def placed(line, translation, links, form="html"):
+def marked(line, translation, links, form="html"):
     """The marks of a line in a translation; links: the source word of each target word."""
     markup, words = Markup(line, form), translation.split()
     weights = np.full((len(words), max(len(markup.plain.split()), 1)), 0.01)
     for target, source in enumerate(links):
         weights[target, source] = 1
-    return place_marks(markup, weights, words_before(markup), lambda n: " ".join(words[:n]))
+    return placed(markup, translation, weights, words, markup.plain.split())
 
 
 @each_row(
@@ -69,7 +64,7 @@ def placed(line, translation, links, form="html"):
     ],
 )  # fmt: skip
 def test_html(line, translation, links, expected):
-    assert placed(line, translation, links) == expected
+    assert marked(line, translation, links) == expected
 
 
 @each_row(
@@ -112,7 +107,7 @@ def test_html(line, translation, links, expected):
     ],
 )  # fmt: skip
 def test_markdown(line, translation, links, expected):
-    assert placed(line, translation, links, "markdown") == expected
+    assert marked(line, translation, links, "markdown") == expected
 
 
 @each_row(
@@ -130,7 +125,7 @@ def test_markdown(line, translation, links, expected):
     ],
 )  # fmt: skip
 def test_what_markdown_would_misread(line, translation, links, expected):
-    assert placed(line, translation, links, "markdown") == expected
+    assert marked(line, translation, links, "markdown") == expected
 
 
 @pytest.mark.parametrize(("said", "shown"), [("*", r"\*"), ("<i>", "&lt;i>")])
@@ -138,7 +133,7 @@ def test_text_beside_copied_code_is_escaped(said, shown):
     markup = Markup("the `a*b` **x**", "markdown", placeholders=True)
     words, weights = ["die", "\U000f0000", said, "x"], np.eye(4, 3)
     weights[3, 2] = 1
-    text = place_marks(markup, weights, words_before(markup), lambda n: " ".join(words[:n]))
+    text = placed(markup, " ".join(words), weights, words, markup.plain.split())
     assert text == f"die `a*b` **{shown} x**"
 
 
@@ -146,7 +141,7 @@ def test_a_run_has_whole_words():
     """Pieces of a word that attend elsewhere stay with it, but not with its neighbours."""
     markup, pieces = Markup("a <b>menu</b> c", "html"), ["Das", " Me", "nü", " da"]
     weights = np.array([[1, 0, 0], [0, 1, 0], [0.9, 0, 0.1], [0, 0, 1.0]])
-    text = place_marks(markup, weights, words_before(markup), lambda n: "".join(pieces[:n]))
+    text = placed(markup, "".join(pieces), weights, pieces, markup.plain.split())
     assert text == "Das <b>Menü</b> da"
 
 
@@ -155,7 +150,7 @@ def test_a_word_belongs_to_one_element():
     markup, pieces = Markup("a <b>menu</b> <i>card</i>", "html"), ["Die", " Me", "nü", "karte"]
     weights = np.eye(4, 3)
     weights[2:, 1:] = np.eye(2)
-    text = place_marks(markup, weights, words_before(markup), lambda n: "".join(pieces[:n]))
+    text = placed(markup, "".join(pieces), weights, pieces, markup.plain.split())
     assert text == "<i>Die</i> <b>Menükarte</b>"
 
 
@@ -320,6 +315,5 @@ def test_pairing_marks_takes_linear_time(line, monkeypatch):
 @pytest.mark.parametrize("line", ["<b>" * 2000 + "a", "<b>" * 1500 + "a" + "</b>" * 1500])
 def test_marks_may_be_nested_deeply(line, form):
     markup = Markup(line, form)
-    before = {place: min(place, 1) for place in markup.borders()}
-    placed = place_marks(markup, np.ones((1, 2)), before, lambda count: "A"[:count])
-    assert placed.count("<b>") == line.count("<b>") and "A" in placed
+    text = placed(markup, "A", np.ones((1, 2)), ["A"], ["a"])
+    assert text.count("<b>") == line.count("<b>") and "A" in text

@@ -4,7 +4,7 @@ import re
 
 from babel import Locale
 
-from cgru_cli.text.language_names import NAMES, language_name
+from cgru_cli.serve.language_names import NAMES, language_name
 
 
 def test_names_are_those_of_cldr():
