@@ -21,7 +21,11 @@ class BatchOptions(Options):
     mini_batch: int = ORDER.whole(1, 1_000_000, default=80)("""
         --mini-batch N (--batch_size): sentence pairs in a mini-batch""")
     mini_batch_words: int = ORDER.whole(
-        0, 100_000_000, default=0, by_data="1,000 to 4,000 unless --mini-batch is given"
+        0,
+        100_000_000,
+        default=0,
+        by_data="1,000 to 4,000 unless --mini-batch is given",
+        unless=("--mini-batch", "--mini-batch-fit"),
     )("""
         --mini-batch-words N (--token_batch_size): size of mini-batches in words (number of pairs
         times the longest side; with --compat marian, source words without padding) instead of

@@ -40,6 +40,7 @@ class Group:
         *,
         needs: str | Sequence[str] = (),
         excludes: str | Sequence[str] = (),
+        unless: str | Sequence[str] = (),
         applies_to: Scope = Scope.EVERYWHERE,
         **of: Any,
     ) -> Declaration:
@@ -68,6 +69,7 @@ class Group:
                 many=many,
                 needs=_several(needs or self.needs),
                 excludes=_several(excludes or self.excludes),
+                unless=_several(unless),
                 applies_to=self.applies_to | applies_to,
                 group=self.title,
                 **{name: value for name, value in of.items() if name != "default"},

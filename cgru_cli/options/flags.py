@@ -45,8 +45,9 @@ class Flag:
     mrt`, `--tune or --rerank`); excludes: options that it cannot be combined with; applies_to:
     scopes outside of which it is refused or not compared; by_data: describes the default that
     depends on the training data, if the declared default holds only with --compat or --defaults
-    fixed; no_effect: the reason why an option of earlier versions has no effect, accepted with a
-    note and not shown; former: choices of earlier versions, with advice.
+    fixed; unless: options that also keep the declared default, if they are explicit; no_effect: the
+    reason why an option of earlier versions has no effect, accepted with a note and not shown;
+    former: choices of earlier versions, with advice.
     """
 
     help: str
@@ -64,6 +65,7 @@ class Flag:
     applies_to: Scope = Scope.EVERYWHERE
     group: str = ""
     by_data: str = ""
+    unless: tuple[str, ...] = ()
     no_effect: str = ""
     former: Mapping[str, str] = field(default_factory=dict)
 

@@ -12,6 +12,9 @@ from .scope import Scope
 LABELLING = ("classifier", "tagger")  # types that predict labels and write no text
 UNITS = ("gru", "lstm", "sru", "ssru", "rnn", "tanh", "relu", "sigmoid")
 
+# options with which no embedding matrix is shared by default
+_EMBEDDINGS = """
+    --tied-embeddings --tied-embeddings-src --embedding-vectors --no-feedback""".split()
 _BOTH = Scope.SOURCE | Scope.DECODER
 
 DATA = Group("Training data")
@@ -114,7 +117,11 @@ class ModelOptions(ConfiguredOptions):
         --crf: let a tagger's tags depend on their neighbours: a linear-chain CRF (conditional
         random field), with exact training and search""")
     dim_emb: int = MODEL.whole(
-        1, 65536, default=512, by_data="128, 256 or 512, or half of --dim-rnn"
+        1,
+        65536,
+        default=512,
+        by_data="128, 256 or 512, or half of --dim-rnn",
+        unless="--embedding-vectors",
     )("""
         --dim-emb N (--embedding_size --dim_word): size of word embeddings""")
     dim_rnn: int = MODEL.whole(
@@ -156,7 +163,9 @@ class ModelOptions(ConfiguredOptions):
     tied_embeddings: bool = MODEL.values(applies_to=Scope.DECODER | Scope.FEEDBACK)("""
         --tied-embeddings (--tie_decoder_embeddings): use the target embeddings as weights of the
         output layer too""")
-    tied_embeddings_all: bool = TIED.values(by_data="on if both sides have one vocabulary")("""
+    tied_embeddings_all: bool = TIED.values(
+        by_data="on if both sides have one vocabulary", unless=_EMBEDDINGS
+    )("""
         --tied-embeddings-all: use one embedding matrix for source, target and output layer""")
     tied_embeddings_src: bool = TIED("""
         --tied-embeddings-src (--tie_encoder_decoder_embeddings): use one embedding matrix for

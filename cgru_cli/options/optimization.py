@@ -14,6 +14,10 @@ TEACHING = Group("Objective", needs="--objective distill")
 OPTIMISER = Group("Optimiser")
 RATE = Group("Learning rate")
 DROPOUT = Group("Dropout")
+# one of these alone turns off the default dropout
+_DROPOUT = """
+    --dropout-embedding --dropout-annotation --dropout-output --dropout-hidden --dropout-source
+    --dropout-target""".split()
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,9 @@ class OptimizationOptions(BatchOptions):
         --lr-warmup N[u|e|t] (--warmup_steps): warm-up: let the learning rate grow linearly for N
         updates (u), epochs (e) or target words (t)""")
     lr_decay_inv_sqrt: str = RATE.frequency(
-        "0", by_data="4000u for adam unless --learn-rate or --lr-decay is given"
+        "0",
+        by_data="4000u for adam unless --learn-rate or --lr-decay is given",
+        unless=("--learn-rate", "--lr-decay"),
     )("""
         --lr-decay-inv-sqrt N[u|e|t]: decay the learning rate by sqrt(N / progress) once progress
         exceeds N updates (u), epochs (e) or target words (t); 0: no decay""")
@@ -118,7 +124,7 @@ class OptimizationOptions(BatchOptions):
         --lr-decay F: factor of each decay of the learning rate; 0: no decay""")
 
     dropout_embedding: float = DROPOUT.probability(
-        0.0, by_data="0.3 to 0 unless other dropout is given"
+        0.0, by_data="0.3 to 0 unless other dropout is given", unless=_DROPOUT
     )("""
         --dropout-embedding P (--rnn_dropout_embedding): dropout probability of embeddings where a
         layer reads them""")
@@ -135,11 +141,12 @@ class OptimizationOptions(BatchOptions):
     dropout_annotation: float = DROPOUT.probability(
         0.0,
         by_data="0.3 to 0 unless other dropout is given",
+        unless=_DROPOUT,
         applies_to=Scope.SOURCE | Scope.ANNOTATIONS,
     )("""
         --dropout-annotation P: dropout probability of the encoder's annotations, with one mask for
         all layers that read them""")
     dropout_output: float | None = DROPOUT.probability(
-        None, by_data="0.4 to 0, or --dropout-embedding if other dropout is given"
+        None, by_data="0.4 to 0, or --dropout-embedding if other dropout is given", unless=_DROPOUT
     )("""
         --dropout-output P: dropout probability of the layer before the output layer""")

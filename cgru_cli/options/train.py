@@ -49,11 +49,15 @@ class TrainOptions(MarianOptions, OptimizationOptions, ModelOptions):
         --valid-freq N[u|e|m|t]: validate every N updates (u), epochs (e), minutes (m) or target
         words (t)""")
     valid_lines: int = DEV_TEXT.whole(
-        0, 10**9, default=0, by_data="500, or all if a script or a file receives translations"
+        0,
+        10**9,
+        default=0,
+        by_data="500, or all if a script or a file receives translations",
+        unless=("--valid-script-path", "--valid-translation-output"),
     )("""
         --valid-lines N: validate on N lines, spread evenly over the validation text; 0: on all""")
     valid_beam_size: int | None = DEV_TEXT.whole(
-        1, 1000, by_data="--beam-size if that is given, otherwise 1"
+        1, 1000, by_data="--beam-size if that is given, otherwise 1", unless="--beam-size"
     )("""
         --valid-beam-size K: beam size of validation, if it differs from --beam-size""")
     valid_translation_output: str | None = DEV_FILES("""
