@@ -130,7 +130,6 @@ def test_numbers_are_finite(value):
         (["train", "--mini-batch", "many"], "many", "cgru train"),
         (["train", "--learn-rate", "-1"], "--learn-rate -1:", "cgru train"),
         (["translate", "--beam-size", " 1"], "--beam-size ' 1':", "cgru translate"),
-        (["convert"], "IN", "cgru convert"),
     ],
 )
 def test_a_wrong_command_line_is_told_in_one_line(arguments, named, help_of):

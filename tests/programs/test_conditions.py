@@ -89,7 +89,7 @@ def test_texts_of_vectors_are_generated(data, of_vectors, translate):
 
 
 def test_a_vector_in_text_is_trained_on_as_in_an_array(data, tmp_path):
-    encoding = TextEncoding([read_vocabulary(data / "vocab.json")], Type.LM, condition=2)
+    encoding = TextEncoding([read_vocabulary(data / "vocab.json")], kind=Type.LM, condition=2)
     options = TrainOptions(model="unused", max_length=9)
     corpora = [
         encode(Texts((Files(data / name, data / "text"),), ()), encoding, options, tmp_path / name)

@@ -27,14 +27,14 @@ class Model(NamedTuple):
     name: str
 
     @property
-    def plan(self):
+    def defaults(self):
         return SimpleNamespace(mini_batch=80)
 
 
 class Settings(NamedTuple):
     """Settings of a search, without a search."""
 
-    beam_size: int = 1
+    rows: int = 1
 
 
 def kind_of(name):
