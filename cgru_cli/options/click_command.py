@@ -21,10 +21,7 @@ from .flags import AS_IN_MARIAN, Flag, effective, grouped, statements
 from .options import lacking
 
 _HELP = ("-h, --help", "show the options that are used most (-h), or all (--help), and exit")
-_HELP_ALL = (
-    "-h, --help, --help-all",
-    "show the options that are used most (-h), the usual options (--help), or all, and exit",
-)
+_HELPS = ("-h, --help, --help-all", "show the options used most (-h), the usual ones, or all")
 _ALL = "cgru.all"  # key in a context, whether the help has the rare options too
 SETTINGS = "cgru.settings"  # key in a context, of the values from the command line and files
 
@@ -78,11 +75,13 @@ class Option(click.Option):
         super().__init__([*flag.flags, *flag.aliases, name], **settings)
 
     def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
-        """Read a value, but not the default."""
+        """Read a typed value; a default is as declared."""
         is_default = ctx.get_parameter_source(str(self.name)) is ParameterSource.DEFAULT
-        return (
-            value if is_default and value == self.default else super().type_cast_value(ctx, value)
-        )
+        return value if is_default else self.read(ctx, value)
+
+    def read(self, ctx: click.Context, value: Any) -> Any:
+        """Convert and check a value. Raises as `Value.convert`."""
+        return super().type_cast_value(ctx, value)
 
 
 WIDTH: dict[str, Any] = {"max_content_width": 100}  # of the help, in terminal columns
@@ -122,8 +121,7 @@ class Command(click.Command):
             brief: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False}
             self._params.append(click.Option(["-h"], callback=self._show_usual, **brief))
             if self._has_rare:
-                names = ["--help-all", "help_all"]
-                self._params.append(click.Option(names, callback=self._show_all, **brief))
+                self._params.append(click.Option(["--help-all"], callback=self._show_all, **brief))
         return self._params
 
     @params.setter
@@ -217,10 +215,10 @@ class Command(click.Command):
     def set(self, ctx: click.Context, settings: Settings) -> None:
         """Set fields to these values, read like typed values, which are read already."""
         ctx.meta[SETTINGS] = settings
-        params = {param.name: param for param in self.params}
+        known = {param.name: param for param in self.params if isinstance(param, Option)}
         for name, value in settings.values.items():
             if name not in settings.typed or value is not ctx.params[name]:
-                ctx.params[name] = params[name].type_cast_value(ctx, value)
+                ctx.params[name] = known[name].read(ctx, value)
         for name, (flag, default) in statements(self.options).items():
             only_default = name in settings.values.keys() - settings.given
             if only_default and lacking(self.options, flag, ctx.params):
@@ -272,7 +270,7 @@ class Command(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         groups = dict(grouped(self.options))
         rare = [] if ctx.meta.get(_ALL) else groups.pop(AS_IN_MARIAN, [])
-        about_help = _HELP_ALL if self._has_rare else _HELP
+        about_help = _HELPS if self._has_rare else _HELP
         for title, members in groups.items():
             records = [(flag.typed(default), flag.description) for flag, default in members]
             with formatter.section(title or "Options"):
