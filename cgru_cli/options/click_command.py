@@ -153,8 +153,8 @@ class Command(click.Command):
             shown = [stated[name] for name in self.usual]
             formatter.write_dl([(flag.typed(default), flag.summary) for flag, default in shown])
         formatter.write_paragraph()
-        all_ = "--help-all" if self._has_rare else "--help"
-        formatter.write_text(f"{ctx.command_path} {all_} shows all {len(stated)} options.")
+        flag = "--help-all" if self._has_rare else "--help"
+        formatter.write_text(f"{ctx.command_path} {flag} shows all {len(stated)} options.")
         self.format_epilog(ctx, formatter)
         click.echo(formatter.getvalue().rstrip("\n"))
         ctx.exit()
