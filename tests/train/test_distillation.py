@@ -93,7 +93,6 @@ def test_what_does_not_fit_is_refused(data, model, tmp_path):
     for given, code, part in (
         (("--objective", "distill"), 2, "with --teacher"),
         (("--teacher", file), 2, "--objective distill"),
-        ((*distill, file, "--right-left"), 2, "--right-left"),
         ((*distill, data / "train.src"), 1, "not a file of cgru score"),
         ((*distill, file, "-t", data / "dev.src", data / "dev.trg"), 1, "and the training text"),
     ):  # fmt: skip
