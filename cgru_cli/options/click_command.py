@@ -62,7 +62,7 @@ class Option(click.Option):
     def __init__(self, name: str, flag: Flag, default: Any):
         self.flag = flag
         settings: dict[str, Any] = {"default": default, "help": flag.description}
-        settings["hidden"] = bool(flag.no_effect)  # from shell completion
+        settings["hidden"] = not flag.is_shown  # from shell completion
         if flag.is_switch:
             settings |= {"is_flag": True, "type": Switch(flag)}
         else:

@@ -102,7 +102,7 @@ def dump(options: Any, names: Collection[str] | None = None, **decided: Any) -> 
     if options.relative_paths and not options.config:  # the paths are as typed
         values["relative-paths"] = True
     for name, flag in _flags(type(options)):
-        if not flag.no_effect and (names is None or name in names):
+        if flag.is_shown and (names is None or name in names):
             value = {**vars(options), **decided}[name]
             values[_keys(flag)[0]] = list(value) if isinstance(value, tuple) else value
     flow = None if any(isinstance(value, list) for value in values.values()) else False

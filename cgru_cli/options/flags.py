@@ -44,8 +44,8 @@ class Flag:
     `--objective mrt`, `--tune or --rerank`); excludes: options that it cannot be combined with;
     by_data: describes the default that depends on the training data, if the declared default holds
     only with --compat or --defaults fixed; no_effect: the reason why an option of earlier versions
-    has no effect, accepted with a note and not shown; former: choices of earlier versions, with
-    advice.
+    has no effect, accepted with a note and not shown; gone: what to do instead of an option of
+    earlier versions, which ends with an error; former: choices of earlier versions, with advice.
     """
 
     help: str
@@ -63,12 +63,18 @@ class Flag:
     group: str = ""
     by_data: str = ""
     no_effect: str = ""
+    gone: str = ""
     former: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """The long flag, for messages."""
         return next(flag for flag in self.flags if flag.startswith("--"))
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether this version has the option."""
+        return not (self.no_effect or self.gone)
 
     @property
     def is_switch(self) -> bool:
@@ -130,6 +136,8 @@ class Flag:
 
         Raises ValueError, naming the allowed values, for any other value.
         """
+        if self.gone:
+            raise ValueError(f"{shown(given)}: {self.gone}")
         value = self._converted(given)
         self.check(value, given)
         return value
@@ -299,7 +307,7 @@ def shown_default(default: Any) -> str:
 
 def effective(options: type) -> dict[str, tuple[Flag, Any]]:
     """The statements of the options that have an effect."""
-    return {name: s for name, s in statements(options).items() if not s[0].no_effect}
+    return {name: s for name, s in statements(options).items() if s[0].is_shown}
 
 
 def grouped(options: type) -> Iterator[tuple[str, list[tuple[Flag, Any]]]]:

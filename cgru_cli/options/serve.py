@@ -36,13 +36,6 @@ def _one_site(origin: str) -> str:
     return origin
 
 
-def _of_a_proxy(_value: str) -> str:
-    raise ValueError(
-        "the server no longer limits rates; let a proxy in front limit requests, such as nginx "
-        "with limit_req (docs/server.md, In production)"
-    )
-
-
 @dataclass(frozen=True)
 class ServeOptions(ConfiguredOptions):
     """`cgru serve`, including the search options of `cgru translate`.
@@ -126,7 +119,8 @@ class ServeOptions(ConfiguredOptions):
         --max-phrases N: maximum number of phrases that a request may require or forbid in a
         translation""")
     rate_limit: str | None = LIMITS.values(
-        _of_a_proxy, no_effect="a proxy in front limits requests"
+        gone="the server no longer limits rates; let a proxy in front limit requests, such as "
+        "nginx with limit_req (docs/server.md, In production)"
     )("--rate-limit N: maximum number of lines of a client in a minute, in earlier versions")
     timeout: float = LIMITS.number(most=86_400, above=0, default=60)("""
         --timeout S: maximum duration of a request, from its first byte to its answer (seconds)""")

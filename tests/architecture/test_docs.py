@@ -35,7 +35,7 @@ def _prose(page: Path) -> str:
 def test_servers_in_production_name_their_host():
     """A proxy passes on the host that it serves; a published port is open to DNS rebinding."""
     page = _text(ROOT / "docs/server.md").replace("\\\n", " ")
-    (proxied,) = re.findall(r"^server_name (\S+);", page, re.M)
+    (proxied,) = re.findall(r"^ *server_name (\S+);", page, re.M)
     assert "proxy_set_header Host $host;" in page
     for command, names in (
         (r"^ExecStart=\S+/cgru (serve .*)", (proxied,)),

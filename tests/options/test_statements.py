@@ -376,3 +376,15 @@ def test_what_the_data_may_turn_on_is_not_missing():
     with pytest.raises(UsageError, match=r"^--lr-warmup-cycle needs --lr-warmup$"):
         dataclasses.replace(options, defaults="fixed")
     dataclasses.replace(options, defaults="fixed", lr_warmup="100u")
+
+
+def test_an_option_that_is_gone_says_what_to_do_instead(tmp_path):
+    told = "--rate-limit 60: the server no longer limits rates; let a proxy in front limit requests"
+    for line in (["--rate-limit", 60], ["--rate-limit=60", "-m", "m.npz"]):
+        assert told in refused("serve", *line)
+    file = tmp_path / "options.yml"
+    file.write_text("rate-limit: 60\nmodel: [m.npz]\n")
+    result = CliRunner().invoke(main, ["serve", "-c", str(file)])
+    assert result.exit_code == 1 and f"{file}: {told.removeprefix('--')}" in result.stderr
+    assert "--rate-limit" not in CliRunner().invoke(main, ["serve", "--help"]).output
+    assert "rate-limit" not in CliRunner().invoke(main, ["serve", "--dump-config"]).stdout
