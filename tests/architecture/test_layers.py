@@ -294,6 +294,7 @@ def test_every_option_is_documented_once():
         re.findall(r"^## cgru ([\w-]+)\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE)
     )
     assert set(sections) == set(OPTIONS)
+    sections["train"] += (ROOT / "docs/options-as-in-marian.md").read_text("utf-8")
     for command, text in sections.items():
         text = text.partition("### Known and refused")[0]
         shown = re.findall(r"^\| (`.*?`) \|", text, re.MULTILINE)
