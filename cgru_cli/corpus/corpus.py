@@ -144,7 +144,7 @@ def encode_corpus(
         manifest["digest"] = _digest(manifest, folder)
         with atomic_write(cache / MANIFEST) as file:
             file.write(json.dumps(manifest, indent=1).encode())
-    _remove_others(cache, folder)
+        _remove_others(cache, folder)
     points = columns["alignment"].values if "alignment" in columns else np.zeros(0)
     if len(points) and points.min() > 0:
         warn(
@@ -236,11 +236,11 @@ def is_outdated(cache: Path) -> bool:
 def _read(cache: Path, identity: dict[str, Any] | None) -> Corpus:
     """Read a cache, like `open_cache`. Raises one of _UNREADABLE."""
     manifest = json.loads((cache / MANIFEST).read_bytes())
+    if identity not in (None, manifest["identity"]):
+        raise ValueError("it holds another text")
     folder = cache / manifest["columns"]
     if manifest["digest"] != _digest(manifest, folder):
         raise ValueError("its files were changed")
-    if identity not in (None, manifest["identity"]):
-        raise ValueError("it holds another text")
     columns, kinds = _columns(folder)
     rules = manifest["identity"]["rules"]
     return Corpus(
