@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .score.pairs.pair_scorer import PairScorer as PairScorer
     from .score.pairs.pair_scorer import PreparedPair as PreparedPair
     from .train.train_model import train_model as train_model
-    from .translate.requests import PreparedLine as PreparedLine
+    from .translate.prepared_line import PreparedLine as PreparedLine
     from .translate.results import Translation as Translation
     from .translate.session import Session as Session
     from .translate.translator import Translator as Translator
@@ -40,7 +40,7 @@ _PUBLIC = {
     "Translator": "translate.translator.Translator",
     "TranslatorSettings": "translate.translator.TranslatorSettings",
     "Session": "translate.session.Session",
-    "PreparedLine": "translate.requests.PreparedLine",
+    "PreparedLine": "translate.prepared_line.PreparedLine",
     "Translation": "translate.results.Translation",
     "PreparedPair": "score.pairs.pair_scorer.PreparedPair",
     "PairScorer": "score.pairs.pair_scorer.PairScorer",

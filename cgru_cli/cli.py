@@ -214,7 +214,8 @@ def convert(model: str | None, output: str | None, options: ConvertOptions) -> N
     from .convert.job import run
 
     if model is None:
-        raise UsageError("name a model: cgru convert IN OUT, or cgru convert IN --info")
+        advice = "name a model: cgru convert IN OUT, or cgru convert IN --info"
+        raise click.UsageError(advice, click.get_current_context())
     run(model, output, options)
 
 

@@ -19,7 +19,14 @@ from cgru_cli import __version__
 from cgru_cli.cli import Command
 from cgru_cli.cli import main as cgru
 from cgru_cli.compat.documented import Documented, documented
-from cgru_cli.options.flags import Flag, by_data, grouped, shown_default, statements
+from cgru_cli.options.flags import (
+    AS_IN_MARIAN,
+    Flag,
+    by_data,
+    grouped,
+    shown_default,
+    statements,
+)
 from cgru_cli.parameters.names import parameters
 from cgru_cli.parameters.parameter import MARIAN, Dialect, Parameter
 from cgru_cli.parameters.structure import (
@@ -67,11 +74,37 @@ def options_page() -> str:
     for name, command in COMMANDS.items():
         parts.append(f"## cgru {name}\n")
         for group, members in grouped(command.options):
+            if group == AS_IN_MARIAN:
+                parts.append(f"### {group}\n")
+                parts.append(
+                    f"[{len(members)} options that only scripts of Marian and Nematus need]"
+                    f"(options-as-in-marian.md), which `cgru {name} --help-all` lists too.\n"
+                )
+                continue
             if group:
                 parts.append(f"### {group}\n")
-            head = ("option", "value", "range", "default", "secondary names", "what it does")
-            parts.append(table(head, (_option(flag, default) for flag, default in members)))
+            parts.append(_options_table(members))
     return "\n".join(parts)
+
+
+def rare_options_page() -> str:
+    """docs/options-as-in-marian.md."""
+    parts = [NOTICE, "# Options as in Marian\n"]
+    parts.append(
+        "Generated from `cgru_cli/options/as_in_marian.py`: options of `cgru train` that scripts "
+        "of Marian and Nematus name, and new trainings rarely need. They work like "
+        "[all other options](options.md#cgru-train), with `--compat` and without it, also in "
+        "configuration files and in Python. `cgru train --help` leaves them out; `cgru train "
+        "--help-all` lists them. [Coming from Marian](from-marian.md) and [coming from "
+        "Nematus](from-nematus.md) describe what else differs.\n"
+    )
+    parts.append(_options_table(dict(grouped(COMMANDS["train"].options))[AS_IN_MARIAN]))
+    return "\n".join(parts)
+
+
+def _options_table(members: Iterable[tuple[Flag, Any]]) -> str:
+    head = ("option", "value", "range", "default", "secondary names", "what it does")
+    return table(head, (_option(flag, default) for flag, default in members))
 
 
 def _option(flag: Flag, default: Any) -> tuple[str, ...]:
@@ -359,6 +392,7 @@ def _listed(flags: Iterable[str]) -> str:
 
 PAGES = {
     "options.md": options_page,
+    "options-as-in-marian.md": rare_options_page,
     "names.md": names_page,
     "man/cgru.1": lambda: manual(cgru),
     **{f"man/cgru-{name}.1": functools.partial(manual, c) for name, c in COMMANDS.items()},

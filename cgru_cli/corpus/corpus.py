@@ -39,7 +39,7 @@ from .text_encoding import TextEncoding
 MANIFEST = "corpus.json"
 FORMAT = 3
 OF_COLUMNS = ".columns"  # suffix of the folder of columns
-_TOGETHER = 1 << 16  # rows that are processed together
+_TOGETHER = 1 << 12  # rows that are processed together
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 

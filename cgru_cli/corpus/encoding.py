@@ -91,6 +91,8 @@ class Encoding:
     def __init__(self, encoder: TextEncoding, rules: Rules, columns: Mapping[str, ColumnWriter]):
         self._encoder, self._rules, self._variants = encoder, rules, rules.variants
         self._columns = columns
+        self._first = 0  # line of the files that are encoded now
+        self._before = collections.deque[Pair](maxlen=1 + MOST_JOINED)  # the last pairs
         self._pairs = 0  # in the first epoch
         self.lines = 0
         self.read = 0  # target words and EOS
@@ -98,40 +100,35 @@ class Encoding:
 
     def add(self, files: Files) -> None:
         """Encode files. Raises CgruError, naming file and line, if that is impossible."""
-        before = collections.deque[Pair](maxlen=1 + MOST_JOINED)
-        first = self.lines
+        self._first = self.lines
+        self._before.clear()
         for lines in parallel(files):
             numbers = np.arange(self.lines, self.lines + len(lines))
             pairs: list[Pair] = []
             kinds: list[list[int]] = []
             for line, kind in zip(lines, self._variants.kinds(numbers, 0).tolist(), strict=True):
-                of_line = self._of_line(files, self.lines - first + 1, line, kind, before)
+                of_line = self._of_line(files, line, kind)
                 pairs += of_line.values()
                 kinds.append([*of_line])
                 self.lines += 1
             for name, column in self._columns.items():
                 column.append(kinds if name == "kinds" else [getattr(pair, name) for pair in pairs])
 
-    def _of_line(
-        self, files: Files, number: int, line: Line, first: int, before: collections.deque[Pair]
-    ) -> dict[int, Pair]:
-        """The pairs of a line by kind, over all epochs; first: the kind of the first epoch.
-
-        number: of the line in its file, from 1; before: the preceding pairs; gets this one.
-        """
+    def _of_line(self, files: Files, line: Line, first: int) -> dict[int, Pair]:
+        """The pairs of a line by kind, over all epochs; first: the kind of the first epoch."""
         texts = self._variants.copied(line.source, line.target)
         pairs = {}
         for kind in sorted({PLAIN, first, *self._variants.drawn}):
             if kind == JOINED:
-                pair = self._joined([*before][-1 - self._variants.joined(self.lines) :])
+                pair = self._joined([*self._before][-1 - self._variants.joined(self.lines) :])
             else:
                 variant = self._variants.of(kind, self.lines, *texts)
-                pair = self._encoded(files, number, line, variant)
+                pair = self._encoded(files, line, variant)
             if kind == PLAIN:
                 if not pair.target or not (pair.source or line.source is None):
                     self.skipped["empty"] += 1
                     break
-                before.append(pair)
+                self._before.append(pair)
             if kind == first or self._variants.drawn:
                 fitting = self._fitting(pair, first_epoch=kind == first)
                 if fitting is not None:
@@ -159,9 +156,7 @@ class Encoding:
             pair = longer
         return pair
 
-    def _encoded(
-        self, files: Files, number: int, line: Line, variant: tuple[str | None, str]
-    ) -> Pair:
+    def _encoded(self, files: Files, line: Line, variant: tuple[str | None, str]) -> Pair:
         """The pair of a line whose texts are those of the variant."""
         source: list[tuple[int, ...]] = []
         points: list[word_alignments.Point] = []
@@ -189,6 +184,7 @@ class Encoding:
             else:
                 weights = data_weights.parse_sentence(line.weight)
         except CgruError as error:
+            number = self.lines - self._first + 1
             raise type(error)(f"{path}: line {number}: {error}") from error
         if files.factor is not None:
             weights = [files.factor * weight for weight in weights]

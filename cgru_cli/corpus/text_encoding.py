@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -34,6 +34,7 @@ class TextEncoding:
     """
 
     vocabularies: Sequence[Vocabulary]
+    _: KW_ONLY
     kind: Type = Type.CGRU
     condition: int = 0
     right_left: bool = False
@@ -50,9 +51,15 @@ class TextEncoding:
         compat: str | None = None,
     ) -> TextEncoding:
         """The encoding for a model."""
-        s, settings = model.structure, model.settings
-        directions = settings.right_left, settings.source_reversed
-        return cls(vocabularies, s.type, s.condition_size, *directions, preprocessing, compat)
+        return cls(
+            vocabularies,
+            kind=model.structure.type,
+            condition=model.structure.condition_size,
+            right_left=model.settings.right_left,
+            source_reversed=model.settings.source_reversed,
+            preprocessing=preprocessing,
+            compat=compat,
+        )
 
     @property
     def target(self) -> Vocabulary:

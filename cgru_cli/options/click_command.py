@@ -17,9 +17,12 @@ from ..formats import yaml_cpp
 from . import config_file
 from .command_line import Settings, by_origin, interpolated, one_value_each
 from .config_file import ConfigFile
-from .flags import Flag, effective, grouped, lacking, statements
+from .flags import AS_IN_MARIAN, Flag, effective, grouped, statements
+from .options import lacking
 
 _HELP = ("-h, --help", "show the options that are used most (-h), or all (--help), and exit")
+_HELPS = ("-h, --help, --help-all", "show the options used most (-h), the usual ones, or all")
+_ALL = "cgru.all"  # key in a context, whether the help has the rare options too
 SETTINGS = "cgru.settings"  # key in a context, of the values from the command line and files
 
 
@@ -61,6 +64,8 @@ class Option(click.Option):
 
     def __init__(self, name: str, flag: Flag, default: Any):
         self.flag = flag
+        if flag.kind is float and isinstance(default, int):
+            default = float(default)
         settings: dict[str, Any] = {"default": default, "help": flag.description}
         settings["hidden"] = not flag.is_shown  # from shell completion
         if flag.is_switch:
@@ -68,6 +73,15 @@ class Option(click.Option):
         else:
             settings |= {"type": Value(flag), "multiple": flag.many and not flag.joined}
         super().__init__([*flag.flags, *flag.aliases, name], **settings)
+
+    def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
+        """Read a typed value; a default is as declared."""
+        is_default = ctx.get_parameter_source(str(self.name)) is ParameterSource.DEFAULT
+        return value if is_default else self.read(ctx, value)
+
+    def read(self, ctx: click.Context, value: Any) -> Any:
+        """Convert and check a value. Raises as `Value.convert`."""
+        return super().type_cast_value(ctx, value)
 
 
 WIDTH: dict[str, Any] = {"max_content_width": 100}  # of the help, in terminal columns
@@ -106,12 +120,25 @@ class Command(click.Command):
             self._params += [Option(name, *s) for name, s in statements(self.options).items()]
             brief: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False}
             self._params.append(click.Option(["-h"], callback=self._show_usual, **brief))
+            if self._has_rare:
+                self._params.append(click.Option(["--help-all"], callback=self._show_all, **brief))
         return self._params
 
     @params.setter
     def params(self, arguments: list[click.Parameter]) -> None:
         self._params = arguments
         self._complete = False
+
+    @property
+    def _has_rare(self) -> bool:
+        """Whether some options are shown only by --help-all."""
+        return any(title == AS_IN_MARIAN for title, _ in grouped(self.options))
+
+    def _show_all(self, ctx: click.Context, _param: click.Parameter, asked: bool) -> None:
+        if asked and not ctx.resilient_parsing:
+            ctx.meta[_ALL] = True
+            click.echo(ctx.get_help())
+            ctx.exit()
 
     def _show_usual(self, ctx: click.Context, _param: click.Parameter, asked: bool) -> None:
         if not asked or ctx.resilient_parsing:
@@ -126,7 +153,8 @@ class Command(click.Command):
             shown = [stated[name] for name in self.usual]
             formatter.write_dl([(flag.typed(default), flag.summary) for flag, default in shown])
         formatter.write_paragraph()
-        formatter.write_text(f"{ctx.command_path} --help shows all {len(stated)} options.")
+        flag = "--help-all" if self._has_rare else "--help"
+        formatter.write_text(f"{ctx.command_path} {flag} shows all {len(stated)} options.")
         self.format_epilog(ctx, formatter)
         click.echo(formatter.getvalue().rstrip("\n"))
         ctx.exit()
@@ -185,11 +213,12 @@ class Command(click.Command):
             raise click.UsageError(message, ctx) from UnknownOption()
 
     def set(self, ctx: click.Context, settings: Settings) -> None:
-        """Set fields to these values, after the same checks as for typed values."""
+        """Set fields to these values, read like typed values, which are read already."""
         ctx.meta[SETTINGS] = settings
-        params = {param.name: param for param in self.params}
+        known = {param.name: param for param in self.params if isinstance(param, Option)}
         for name, value in settings.values.items():
-            ctx.params[name] = params[name].type_cast_value(ctx, value)
+            if name not in settings.typed or value is not ctx.params[name]:
+                ctx.params[name] = known[name].read(ctx, value)
         for name, (flag, default) in statements(self.options).items():
             only_default = name in settings.values.keys() - settings.given
             if only_default and lacking(self.options, flag, ctx.params):
@@ -211,7 +240,8 @@ class Command(click.Command):
         models = ctx.params.get("model")
         assert self.callback is not None  # noqa: S101 - for types: every command here has one
         try:
-            options = self.options(**{name: ctx.params[name] for name in stated})
+            declared: Any = self.options
+            options = declared.of({name: ctx.params[name] for name in stated})
             if getattr(options, "dump_config", None):
                 return self._dump(options, settings)
             if noted := settings.noted:
@@ -238,11 +268,19 @@ class Command(click.Command):
         return {}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        groups = list(grouped(self.options))
-        for title, members in groups:
+        groups = dict(grouped(self.options))
+        rare = [] if ctx.meta.get(_ALL) else groups.pop(AS_IN_MARIAN, [])
+        about_help = _HELPS if self._has_rare else _HELP
+        for title, members in groups.items():
             records = [(flag.typed(default), flag.description) for flag, default in members]
             with formatter.section(title or "Options"):
-                formatter.write_dl(records + [_HELP] * (title == groups[-1][0]))
+                formatter.write_dl(records + [about_help] * (title == [*groups][-1]))
+        if rare:
+            formatter.write_paragraph()
+            formatter.write_text(
+                f"{ctx.command_path} --help-all also shows {len(rare)} options that only scripts "
+                "of Marian and Nematus need."
+            )
 
     def get_short_help_str(self, limit: int = 45) -> str:
         """The whole first line of the help."""

@@ -128,7 +128,9 @@ def interpolated(value: Any, origin: str) -> Any:
             raise UsageError(f"{origin} {value}: the environment has no variable {match[1]}")
         return os.environ[match[1]]
 
-    return _VARIABLE.sub(variable, value)
+    if value and not (path := _VARIABLE.sub(variable, value)):
+        raise UsageError(f"{origin} '': the text is empty; give a value, or leave the option out")
+    return path if value else value
 
 
 def by_origin(message: str, options: type, origins: Mapping[str, str]) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .declaration import Group
-from .flags import Options
+from .options import Options
+from .scope import Scope
 
 GENERAL = Group("General")
-FILES = Group("Configuration files")
+FILES = Group("Configuration files", applies_to=Scope.MACHINE | Scope.VOCABULARY)
 
 
 @dataclass(frozen=True)

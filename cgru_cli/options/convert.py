@@ -41,5 +41,6 @@ class ConvertOptions(ConfiguredOptions):
     force: bool = OUTPUT("-f --force: overwrite OUT")
 
     info: bool = DESCRIPTION("--info: describe IN, and write no file")
-    json: bool = DESCRIPTION("--json: print the description as JSON; needs --info")
-    arrays: bool = DESCRIPTION("--arrays: list every array in the description; needs --info")
+    json: bool = DESCRIPTION.values(needs="--info")("--json: print the description as JSON")
+    arrays: bool = DESCRIPTION.values(needs="--info")("""
+        --arrays: list every array in the description""")

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from .flags import Flag, statements
 from .kinds import Bounds, one_frequency
+from .scope import Scope
 
 Declaration = Callable[[str], Any]  # from the option's line of help to its field
 
@@ -21,31 +22,37 @@ Declaration = Callable[[str], Any]  # from the option's line of help to its fiel
 class Group:
     """A group of options; its methods declare options by the kind of their values.
 
-    needs, excludes: for options whose line of help does not state them. Called with a line of help,
-    a group declares a switch, or an option with text values.
+    needs, excludes: for options that declare none; applies_to: for all options of the group. Called
+    with a line of help, a group declares a switch, or an option with text values.
     """
 
     title: str
     needs: str = ""
     excludes: str = ""
+    applies_to: Scope = Scope.EVERYWHERE
 
     def __call__(self, text: str) -> Any:
         return self.values()(text)
 
-    def values(self, kind: Callable[[str], Any] | None = None, **of: Any) -> Declaration:
-        """Values that `kind` parses; of: the default, and fields of `Flag`.
+    def values(
+        self,
+        kind: Callable[[str], Any] | None = None,
+        *,
+        needs: str | Sequence[str] = (),
+        excludes: str | Sequence[str] = (),
+        unless: str | Sequence[str] = (),
+        applies_to: Scope = Scope.EVERYWHERE,
+        **of: Any,
+    ) -> Declaration:
+        """Values that `kind` parses; of: the default, and further fields of `Flag`.
 
-        The line of help is `-k --beam-size K (--secondary-name ...): help`, which may end with
-        `; needs --one and --two; excludes --three, --four`. An option whose placeholder has `...`
-        or several words takes several values; an option without a placeholder, kind and choices is
-        a switch.
+        The line of help is `-k --beam-size K (--secondary-name ...): help`. An option whose
+        placeholder has `...` or several words takes several values; an option without a
+        placeholder, kind and choices is a switch.
         """
 
         def declared(text: str) -> Any:
-            text, _, excludes = " ".join(text.split()).partition("; excludes ")
-            text, _, needs = text.partition("; needs ")
-            needs, excludes = needs or self.needs, excludes or self.excludes
-            head, _, help = text.partition(": ")
+            head, _, help = " ".join(text.split()).partition(": ")
             head, _, names = head.partition(" (")
             words = head.split(" ")
             flags = tuple(itertools.takewhile(lambda word: word.startswith("-"), words))
@@ -60,8 +67,10 @@ class Group:
                 metavar,
                 bool if is_switch else kind or str,
                 many=many,
-                needs=tuple(needs.split(" and ")) if needs else (),
-                excludes=tuple(excludes.split(", ")) if excludes else (),
+                needs=_several(needs or self.needs),
+                excludes=_several(excludes or self.excludes),
+                unless=_several(unless),
+                applies_to=self.applies_to | applies_to,
                 group=self.title,
                 **{name: value for name, value in of.items() if name != "default"},
             )
@@ -101,12 +110,14 @@ class Group:
         return self.values(one_frequency, default=default, **of)
 
 
-def same(options: type, name: str, *, excludes: tuple[str, ...] | None = None) -> Any:
+def _several(options: str | Sequence[str]) -> tuple[str, ...]:
+    return (options,) * bool(options) if isinstance(options, str) else tuple(options)
+
+
+def same(options: type, name: str, **different: Any) -> Any:
     """A dataclass field that reuses the declaration of another command's option.
 
-    excludes: the options that it excludes in this command, if different.
+    different: fields of `Flag` with other values in this command.
     """
     stated, default = statements(options)[name]
-    if excludes is not None:
-        stated = dataclasses.replace(stated, excludes=excludes)
-    return field(default=default, metadata={"flag": stated})
+    return field(default=default, metadata={"flag": dataclasses.replace(stated, **different)})

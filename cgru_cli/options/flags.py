@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import UsageError
 from ..system.plain_numbers import plain_number
 from .kinds import Bounds, is_never, one_frequency, some_frequencies
+from .scope import Scope
 
+AS_IN_MARIAN = "As in Marian"  # a group that only --help-all shows
 # The groups of all commands, in the order of the help and the documentation.
 _GROUPS = """
     Output, Description, Model and text, Address, Text, Training data, Model,
@@ -25,7 +26,7 @@ _GROUPS = """
     Objective, Minimum risk training, Initialisation, Sampling, Minimum Bayes risk, Attention,
     N-best lists, Metrics, Corpus filtering, Noisy channel, Limits, Access, Batching of requests,
     Use as a filter, Vocabularies of other programs, Devices and memory, General,
-    Configuration files
+    As in Marian, Configuration files
 """
 GROUPS = [*" ".join(_GROUPS.split()).split(", "), ""]
 _KINDS: dict[Any, str] = {bool: "true or false", int: "a whole number", float: "a number"}
@@ -40,12 +41,14 @@ class Flag:
     the placeholder of the value; kind: parses a value, raising ValueError if it is invalid;
     choices: the allowed values, in upper or lower case; many: takes one or several values, and may
     be repeated; joined: several values are the words of one text; implied: the value of the option
-    if it is given without a value; needs: required options, each as typed (`--tune`,
-    `--objective mrt`, `--tune or --rerank`); excludes: options that it cannot be combined with;
-    by_data: describes the default that depends on the training data, if the declared default holds
-    only with --compat or --defaults fixed; no_effect: the reason why an option of earlier versions
-    has no effect, accepted with a note and not shown; gone: what to do instead of an option of
-    earlier versions, which ends with an error; former: choices of earlier versions, with advice.
+    if it is given without a value; needs: required options, each as typed (`--tune`, `--objective
+    mrt`, `--tune or --rerank`); excludes: options that it cannot be combined with; applies_to:
+    scopes outside of which it is refused or not compared; by_data: describes the default that
+    depends on the training data, if the declared default holds only with --compat or --defaults
+    fixed; unless: options that also keep the declared default, if they are explicit; no_effect: the
+    reason why an option of earlier versions has no effect, accepted with a note and not shown;
+    gone: what to do instead of an option of earlier versions, which ends with an error; former:
+    choices of earlier versions, with advice.
     """
 
     help: str
@@ -60,8 +63,10 @@ class Flag:
     implied: Any = None
     needs: tuple[str, ...] = ()
     excludes: tuple[str, ...] = ()
+    applies_to: Scope = Scope.EVERYWHERE
     group: str = ""
     by_data: str = ""
+    unless: tuple[str, ...] = ()
     no_effect: str = ""
     gone: str = ""
     former: Mapping[str, str] = field(default_factory=dict)
@@ -224,56 +229,6 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-@dataclass(frozen=True)
-class Options:
-    """The options of a command; each command has a subclass with its fields.
-
-    Raises UsageError, naming the option, for numbers out of bounds, invalid choices, missing
-    required options, and options that exclude each other, whatever their origin.
-    """
-
-    def __post_init__(self) -> None:
-        options: type = type(self)
-        values = vars(self)
-        for name, (stated, default) in statements(options).items():
-            if (value := values[name]) == default:
-                continue
-            try:
-                for one in value if isinstance(value, tuple) else (value,):
-                    if one is not None:
-                        stated.check(one)
-            except ValueError as error:
-                raise UsageError(f"{stated.name} {error}") from None
-            if needed := lacking(options, stated, values):
-                raise UsageError(f"{stated.name} needs {needed}")
-            for excluded in () if stated.is_off(value, default) else stated.excludes:
-                if _is_on(options, excluded, values):
-                    raise UsageError(f"{stated.name} and {excluded} exclude each other")
-
-
-def lacking(options: type, stated: Flag, values: Mapping[str, Any]) -> str:
-    """The first option that `stated` needs and that is missing, "" if there is none.
-
-    An option whose default depends on the training data may be on without being given.
-    """
-    by_data = values.get("defaults") == "data" and not values.get("compat")
-    for needed in stated.needs:
-        if not any(_is_on(options, other, values, by_data) for other in needed.split(" or ")):
-            return needed
-    return ""
-
-
-def _is_on(options: type, typed: str, values: Mapping[str, Any], by_data: bool = False) -> bool:
-    """Whether an option is on or, in a text such as `--objective mrt`, has this value."""
-    name, _, word = typed.partition(" ")
-    field_name = _fields(options)[name]
-    if word:
-        return str(values[field_name]).lower() == word.lower()
-    stated, default = statements(options)[field_name]
-    may_be = by_data and bool(stated.by_data) and values[field_name] == default
-    return may_be or not stated.is_off(values[field_name], default)
-
-
 @functools.cache
 def statements(options: type) -> dict[str, tuple[Flag, Any]]:
     """Each option of a dataclass: its flag and its default, by field name."""
@@ -281,16 +236,15 @@ def statements(options: type) -> dict[str, tuple[Flag, Any]]:
 
 
 @functools.cache
-def _fields(options: type) -> dict[str, str]:
-    return {
-        flag: name for name, (stated, _) in statements(options).items() for flag in stated.flags
-    }
-
-
-@functools.cache
 def by_data(options: type) -> frozenset[str]:
     """The fields whose defaults depend on the training data."""
     return frozenset(name for name, (stated, _) in statements(options).items() if stated.by_data)
+
+
+def applying(options: type, scope: Scope) -> dict[str, Flag]:
+    """The options of a scope, by field name."""
+    stated = statements(options).items()
+    return {name: flag for name, (flag, _) in stated if flag.applies_to & scope}
 
 
 def flag(options: type, name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .declaration import Group
-from .flags import Options
+from .options import Options
 
 _GROUP = Group("")
 

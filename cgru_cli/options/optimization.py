@@ -3,90 +3,89 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 from .batches import BatchOptions
 from .declaration import Group
+from .scope import Scope
 
 OBJECTIVE = Group("Objective")
 RISK = Group("Minimum risk training", needs="--objective mrt")
 TEACHING = Group("Objective", needs="--objective distill")
 OPTIMISER = Group("Optimiser")
-QUANTISING = Group("Optimiser", needs="--quantize-bits")
 RATE = Group("Learning rate")
-WARMUP = Group("Learning rate", needs="--lr-warmup")
-DECAY = Group("Learning rate", needs="--lr-decay")
 DROPOUT = Group("Dropout")
-
-GuideCost = Literal["ce", "mse", "mult"]
-DecayStrategy = Literal["epoch", "batches", "stalled", "epoch+batches", "epoch+stalled"]
+# one of these alone turns off the default dropout
+_DROPOUT = """
+    --dropout-embedding --dropout-annotation --dropout-output --dropout-hidden --dropout-source
+    --dropout-target""".split()
 
 
 @dataclass(frozen=True)
 class OptimizationOptions(BatchOptions):
     """The third part of `TrainOptions`."""
 
-    objective: str = OBJECTIVE.choice("ce", "mrt", "distill", default="ce")("""
+    objective: str = OBJECTIVE.choice(
+        "ce", "mrt", "distill", default="ce", applies_to=Scope.DECODER
+    )("""
         --objective (--loss): objective to minimise: cross-entropy (ce), the expected risk of
         sampled translations (mrt, minimum risk training), or the cross-entropy with the words of a
         --teacher (distill, word-level distillation)""")
-    cost_type: str = OBJECTIVE.choice("ce-mean", "ce-mean-words", "ce-sum", default="ce-mean")("""
-        --cost-type: how costs of a mini-batch are averaged: over sentences (ce-mean, as in
-        Nematus), over words (ce-mean-words), or not at all (ce-sum, as in Marian without
-        --normalize-gradient)""")
     label_smoothing: float = OBJECTIVE.probability(0.0, by_data="0.1 for models that translate")("""
         --label-smoothing P: label smoothing of the cross-entropy: probability spread evenly over
         the vocabulary""")
-    guided_alignment: tuple[str, ...] = OBJECTIVE("""
+    guided_alignment: tuple[str, ...] = OBJECTIVE.values(
+        applies_to=Scope.DECODER | Scope.MACHINE
+    )("""
         --guided-alignment FILE...: guide the attention by word alignments of the training text, one
         line `0-0 1-2` (source-target) per pair; a file for each pair of --train-sets, or none""")
-    guided_alignment_cost: GuideCost = OBJECTIVE.choice(*get_args(GuideCost), default="ce")("""
-        --guided-alignment-cost: cost of the attention given the alignments of --guided-alignment:
-        cross-entropy (ce), mean squared error (mse), or -log of the attention on aligned words
-        (mult); needs --guided-alignment""")
-    guided_alignment_weight: float = OBJECTIVE.number(0, 1_000_000, default=0.1)("""
-        --guided-alignment-weight W: weight of the cost of attention, added to the cost of words;
-        needs --guided-alignment""")
-    data_weighting: tuple[str, ...] = OBJECTIVE("""
+    data_weighting: tuple[str, ...] = OBJECTIVE.values(
+        excludes="--objective mrt", applies_to=Scope.MACHINE
+    )("""
         --data-weighting FILE...: weights of the costs of sentences or words, a line for each line
-        of the training text; a file for each pair of --train-sets; excludes --objective mrt""")
-    data_weighting_type: str = OBJECTIVE.choice("sentence", "word", default="sentence")("""
+        of the training text; a file for each pair of --train-sets""")
+    data_weighting_type: str = OBJECTIVE.choice(
+        "sentence", "word", default="sentence", needs="--data-weighting"
+    )("""
         --data-weighting-type: whether --data-weighting holds one weight per sentence or one per
-        target word (and, if given, one for the end of the sentence); needs --data-weighting""")
-    domain_weights: tuple[float, ...] = OBJECTIVE.number(0, 1_000_000)("""
+        target word (and, if given, one for the end of the sentence)""")
+    domain_weights: tuple[float, ...] = OBJECTIVE.number(
+        0, 1_000_000, excludes="--objective mrt"
+    )("""
         --domain-weights W...: weight of the costs of each pair of --train-sets; 0 leaves the pair
-        out; excludes --objective mrt""")
+        out""")
 
-    teacher: str | None = TEACHING("""
+    teacher: str | None = TEACHING.values(
+        excludes="""
+        --right-left --max-length-crop --all-caps-every --english-title-case-every --typos-every
+        --no-full-stop-every --join-every --copy""".split(),
+        applies_to=Scope.MACHINE,
+    )("""
         --teacher FILE.npy: the most probable words of a larger model at each word of the training
-        text, from cgru score --word-top-k; the text must be one pair of files; excludes
-        --right-left, --max-length-crop, --all-caps-every, --english-title-case-every,
-        --typos-every, --no-full-stop-every, --join-every, --copy""")
+        text, from cgru score --word-top-k; the text must be one pair of files""")
     teacher_weight: float = TEACHING.number(0, 1, default=0.5)("""
         --teacher-weight W: weight of the teacher's words; the words of the text have the weight 1 -
         W""")
 
     mrt_samples: int = RISK.whole(1, 100_000, default=100)("""
         --mrt-samples N (--samplesN): number of sampled translations of each source sentence""")
-    mrt_alpha: float = RISK.number(0, 1000, default=0.005)("""
-        --mrt-alpha A: sharpness of the distribution over the samples: the exponent of their
-        probabilities""")
-    mrt_loss: str = RISK.choice("bleu", "chrf", "SENTENCEBLEU n=4", default="bleu")("""
-        --mrt-loss: sentence metric; the risk of a translation is 1 minus its score""")
-    mrt_reference: bool = RISK("--mrt-reference: add the reference translation to the samples")
-    mrt_ml_mix: float = RISK.number(0, 1_000_000, default=0.0)("""
-        --mrt-ml-mix X: weight of the reference's cross-entropy per word, added to the risk""")
 
     optimizer: str = OPTIMISER.choice(
-        "adam", "adamw", "sgd", "adagrad", "adadelta", "rmsprop", default="adam"
+        "adam",
+        "adamw",
+        "sgd",
+        "adagrad",
+        "adadelta",
+        "rmsprop",
+        default="adam",
+        applies_to=Scope.RUN,
     )("""
         -o --optimizer: optimisation algorithm""")
-    optimizer_params: tuple[float, ...] = OPTIMISER.number(0, 1000)("""
+    optimizer_params: tuple[float, ...] = OPTIMISER.number(0, 1000, applies_to=Scope.RUN)("""
         --optimizer-params X...: parameters of the algorithm: beta1 beta2 epsilon of adam (0.9 0.999
         1e-8), and weight decay of adamw (0.004); momentum of sgd; initial accumulator and epsilon
         of adagrad; rho and epsilon of adadelta; rho, momentum, epsilon of rmsprop, and 1 for its
         centred form""")
-    optimizer_delay: int = OPTIMISER.whole(1, 1_000_000, default=1)("""
+    optimizer_delay: int = OPTIMISER.whole(1, 1_000_000, default=1, applies_to=Scope.RUN)("""
         --optimizer-delay N: mini-batches whose gradients are added up for one update""")
     clip_norm: float = OPTIMISER.number(0, 1e9, default=1.0)("""
         --clip-norm X (--clip_c): maximum norm of the gradient of all parameters; larger gradients
@@ -99,21 +98,9 @@ class OptimizationOptions(BatchOptions):
     decay_c: float = OPTIMISER.number(0, 1_000_000, default=0.0)("""
         --decay-c C: L2 regularisation: weight of the sum of squares of all parameters, added to the
         objective""")
-    map_decay_c: float = OPTIMISER.number(0, 1_000_000, default=0.0)("""
+    map_decay_c: float = OPTIMISER.number(0, 1_000_000, default=0.0, needs="--prior-model")("""
         --map-decay-c C: MAP-L2 regularisation: weight of the sum of squared differences from the
-        parameters of --prior-model, added to the objective; needs --prior-model""")
-    quantize_bits: int = OPTIMISER.whole(0, 24, default=0)("""
-        --quantize-bits N: quantise matrices: round their weights to the levels of N bits after
-        every update, and add the rounding error back before the next (--exponential-smoothing
-        averages the unrounded weights); 0: no quantisation""")
-    quantize_optimization_steps: int = QUANTISING.whole(0, 1000, default=0)("""
-        --quantize-optimization-steps N: fit the scale of each quantised matrix by least squares in
-        N steps; 0: its largest weight is the scale""")
-    quantize_log_based: bool = QUANTISING("""
-        --quantize-log-based: space the levels logarithmically, each half of the next larger one,
-        instead of evenly""")
-    quantize_biases: bool = QUANTISING("""
-        --quantize-biases: also quantise biases and gains of normalisation""")
+        parameters of --prior-model, added to the objective""")
     max_nan: int = OPTIMISER.whole(1, 10**9, default=10)("""
         --max-nan N: end training after N consecutive updates whose cost or gradient is not
         finite""")
@@ -123,47 +110,21 @@ class OptimizationOptions(BatchOptions):
     )("""
         -l --learn-rate R (--learning_rate --lrate): learning rate; 0 leaves the weights unchanged,
         to validate a model""")
-    lr_words_ref: int = RATE.whole(0, 100_000_000, default=0)("""
-        --lr-words-ref N: make the learning rate of each update proportional to its target words;
-        --learn-rate is the rate for N words; 0: the same rate for every update""")
     lr_warmup: str = RATE.frequency("0", by_data="half an epoch, 50 to 300 updates, for adam")("""
         --lr-warmup N[u|e|t] (--warmup_steps): warm-up: let the learning rate grow linearly for N
         updates (u), epochs (e) or target words (t)""")
-    lr_warmup_start_rate: float = WARMUP.number(0, 1000, default=0.0)("""
-        --lr-warmup-start-rate R: learning rate at which the warm-up starts""")
-    lr_warmup_cycle: bool = WARMUP("--lr-warmup-cycle: repeat the warm-up whenever it has ended")
-    lr_warmup_at_reload: bool = WARMUP("""
-        --lr-warmup-at-reload: repeat the warm-up after the first update of a run that resumes""")
     lr_decay_inv_sqrt: str = RATE.frequency(
-        "0", by_data="4000u for adam unless --learn-rate or --lr-decay is given"
+        "0",
+        by_data="4000u for adam unless --learn-rate or --lr-decay is given",
+        unless=("--learn-rate", "--lr-decay"),
     )("""
         --lr-decay-inv-sqrt N[u|e|t]: decay the learning rate by sqrt(N / progress) once progress
         exceeds N updates (u), epochs (e) or target words (t); 0: no decay""")
-    lr_decay_inv_sqrt_start: str | None = RATE.frequency(None)("""
-        --lr-decay-inv-sqrt-start N[u|e|t]: progress at which --lr-decay-inv-sqrt begins (in Marian,
-        that option's second value); if not given, its N; needs --lr-decay-inv-sqrt""")
-    lr_report: bool = RATE("""
-        --lr-report: show the learning rate in the log also with --compat marian (other logs always
-        show it)""")
     lr_decay: float = RATE.number(0, 10, default=0.0)("""
         --lr-decay F: factor of each decay of the learning rate; 0: no decay""")
-    lr_decay_strategy: DecayStrategy = DECAY.choice(*get_args(DecayStrategy), default="stalled")("""
-        --lr-decay-strategy WHEN: when the learning rate decays: by epochs, by updates (batches), or
-        when validation has not improved (stalled); with epoch+batches and epoch+stalled, at every
-        epoch once either condition is met""")
-    lr_decay_start: tuple[int, ...] = DECAY.whole(1, 10**9, default=(1,))("""
-        --lr-decay-start N...: epoch, update or number of validations without improvement at which
-        the first decay happens; two numbers for two strategies""")
-    lr_decay_freq: int = DECAY.whole(1, 10**9, default=1)("""
-        --lr-decay-freq N: epochs or updates between decays""")
-    lr_decay_repeat_warmup: bool = RATE("""
-        --lr-decay-repeat-warmup: repeat the warm-up when the learning rate decays; needs --lr-decay
-        and --lr-warmup""")
-    lr_decay_reset_optimizer: bool = DECAY("""
-        --lr-decay-reset-optimizer: reset the optimiser's averages when the learning rate decays""")
 
     dropout_embedding: float = DROPOUT.probability(
-        0.0, by_data="0.3 to 0 unless other dropout is given"
+        0.0, by_data="0.3 to 0 unless other dropout is given", unless=_DROPOUT
     )("""
         --dropout-embedding P (--rnn_dropout_embedding): dropout probability of embeddings where a
         layer reads them""")
@@ -171,18 +132,21 @@ class OptimizationOptions(BatchOptions):
         --dropout-hidden P (--rnn_dropout_hidden --dropout-rnn): dropout probability of states,
         annotations and contexts where a layer reads them; with --compat marian, of all inputs of
         recurrent cells and the attention, also embeddings, and of no others""")
-    dropout_source: float = DROPOUT.probability(0.0)("""
+    dropout_source: float = DROPOUT.probability(0.0, applies_to=Scope.SOURCE)("""
         --dropout-source P (--rnn_dropout_source --dropout-src): dropout probability of whole source
         words""")
-    dropout_target: float = DROPOUT.probability(0.0)("""
+    dropout_target: float = DROPOUT.probability(0.0, applies_to=Scope.DECODER | Scope.FEEDBACK)("""
         --dropout-target P (--rnn_dropout_target --dropout-trg): dropout probability of whole target
         words""")
     dropout_annotation: float = DROPOUT.probability(
-        0.0, by_data="0.3 to 0 unless other dropout is given"
+        0.0,
+        by_data="0.3 to 0 unless other dropout is given",
+        unless=_DROPOUT,
+        applies_to=Scope.SOURCE | Scope.ANNOTATIONS,
     )("""
         --dropout-annotation P: dropout probability of the encoder's annotations, with one mask for
         all layers that read them""")
     dropout_output: float | None = DROPOUT.probability(
-        None, by_data="0.4 to 0, or --dropout-embedding if other dropout is given"
+        None, by_data="0.4 to 0, or --dropout-embedding if other dropout is given", unless=_DROPOUT
     )("""
         --dropout-output P: dropout probability of the layer before the output layer""")

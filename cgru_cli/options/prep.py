@@ -9,39 +9,43 @@ from ..text.copying import pattern
 from .configured import GENERAL, ConfiguredOptions
 from .declaration import Group
 from .kinds import COPIED
+from .scope import Scope
 
 UnicodeForm = Literal["nfc", "nfkc", "none"]
 Subwords = Literal["bpe", "unigram", "subword-nmt", "none"]
 
 TEXT = Group("Text")
+FILES = Group("Text", applies_to=Scope.MACHINE)
 TOKENS = Group("Normalisation and tokens")
 TOKENIZED = Group("Normalisation and tokens", needs="--tokenize")
 SUBWORDS = Group("Sub-words and vocabularies")
 CLEANING = Group("Cleaning")
-FILTER = Group("Use as a filter")
-PROGRAMS = Group("Vocabularies of other programs")
+FILTER = Group("Use as a filter", applies_to=Scope.MACHINE)
+PROGRAMS = Group("Vocabularies of other programs", applies_to=Scope.MACHINE | Scope.VOCABULARY)
 
-_FOLDER = "--source, --target, --dev, --test, --force"
+_FOLDER = ("--source", "--target", "--dev", "--test", "--force")
 
 
 @dataclass(frozen=True)
 class PrepOptions(ConfiguredOptions):
     """`cgru prep OUT`; the filters `--apply DIR` and `--undo DIR`; and `--vocabulary-only`."""
 
-    jobs: int | None = GENERAL.whole(1, 4096)("""
+    jobs: int | None = GENERAL.whole(1, 4096, applies_to=Scope.MACHINE)("""
         -j --jobs N: number of parallel processes, without influence on the result; one for each
         processor if not given""")
-    force: bool = GENERAL("""
+    force: bool = GENERAL.values(applies_to=Scope.MACHINE)("""
         -f --force: make OUT again if it was made from other text or with other options""")
-    quiet: bool = GENERAL("--quiet: write only warnings and errors to standard error")
+    quiet: bool = GENERAL.values(applies_to=Scope.MACHINE | Scope.VOCABULARY)(
+        "--quiet: write only warnings and errors to standard error"
+    )
 
-    source: tuple[str, ...] = TEXT("""
+    source: tuple[str, ...] = FILES("""
         -s --source FILE...: source text to train on, one sentence per line, .gz too""")
-    target: tuple[str, ...] = TEXT("""
+    target: tuple[str, ...] = FILES("""
         -t --target FILE...: target text to train on: a file for each source file, its translation
         line by line""")
-    dev: tuple[str, ...] = TEXT("--dev SRC TRG: source and target text to validate on")
-    test: tuple[str, ...] = TEXT("""
+    dev: tuple[str, ...] = FILES("--dev SRC TRG: source and target text to validate on")
+    test: tuple[str, ...] = FILES("""
         --test SRC TRG: source and target text to test on; several test sets are numbered, test1,
         test2 and so on""")
     source_lang: str | None = TEXT("""
@@ -62,7 +66,8 @@ class PrepOptions(ConfiguredOptions):
     split_hyphens: bool = TOKENIZED("""
         --split-hyphens: split words at hyphens (a-b becomes a @-@ b), as Moses' tokeniser does with
         -a""")
-    lowercase: bool = TOKENS("--lowercase: write everything in lower case; excludes --truecase")
+    lowercase: bool = TOKENS.values(excludes="--truecase")("""
+        --lowercase: write everything in lower case""")
     truecase: bool = TOKENIZED("""
         --truecase: write words in their most frequent case: Moses' truecaser, trained on the
         text""")
@@ -72,12 +77,11 @@ class PrepOptions(ConfiguredOptions):
         if not given, bpe, or subword-nmt with --codes""")
     subword_vocabulary: int = SUBWORDS.whole(1, 10_000_000, default=8000)("""
         --subword-vocabulary N: pieces of a SentencePiece model, or merges of subword-nmt""")
-    joint: bool = SUBWORDS("""
-        --joint: one sub-word model for source and target together (the default); excludes
-        --separate""")
+    joint: bool = SUBWORDS.values(excludes="--separate")("""
+        --joint: one sub-word model for source and target together (the default)""")
     separate: bool = SUBWORDS("""
         --separate: one sub-word model for the source, another for the target""")
-    codes: tuple[str, ...] = SUBWORDS("""
+    codes: tuple[str, ...] = SUBWORDS.values(applies_to=Scope.MACHINE)("""
         --codes FILE...: split words with these subword-nmt codes instead of learning new ones: one
         file for both sides, or one for each""")
     character_coverage: float = SUBWORDS.number(most=1, above=0, default=1.0)("""
@@ -86,10 +90,10 @@ class PrepOptions(ConfiguredOptions):
     byte_fallback: bool = SUBWORDS("""
         --byte-fallback: let SentencePiece encode characters outside its vocabulary as bytes, with
         256 of its pieces, so that no character is unknown""")
-    copy: tuple[str, ...] = SUBWORDS.values(pattern)(f"""
+    copy: tuple[str, ...] = SUBWORDS.values(pattern, excludes=("--tokenize", "--codes"))(f"""
         --copy PATTERN...: {COPIED}; a placeholder, which is one piece of the vocabulary, replaces
         each span that occurs on both sides of a pair; cgru translate then copies such spans by
-        default; excludes --tokenize, --codes""")
+        default""")
     sample: int = SUBWORDS.whole(0, 10**12, default=500_000)("""
         --sample N: number of randomly drawn sentence pairs from which sub-words and --truecase are
         learned; 0: all""")
@@ -100,7 +104,9 @@ class PrepOptions(ConfiguredOptions):
         given, spm for SentencePiece without factors, else json""")
     joint_vocabulary: bool = SUBWORDS("""
         --joint-vocabulary: write one .json vocabulary for source and target""")
-    vocabulary_size: int = SUBWORDS.whole(2, 10_000_000, off=0, default=0)("""
+    vocabulary_size: int = SUBWORDS.whole(
+        2, 10_000_000, off=0, default=0, applies_to=Scope.VOCABULARY
+    )("""
         --vocabulary-size N (--max-size -m): maximum number of words in a .json vocabulary, or in a
         vocabulary for --compat marian, including special words; 0: all""")
 
@@ -122,21 +128,22 @@ class PrepOptions(ConfiguredOptions):
         --keep-identical: keep sentence pairs whose source and target are the same""")
     keep_duplicates: bool = CLEANING("--keep-duplicates: keep repetitions of a sentence pair")
 
-    apply: str | None = FILTER(f"""
+    apply: str | None = FILTER.values(excludes=("--undo", *_FOLDER))("""
         --apply DIR: prepare lines from standard input like the text of this folder (made by cgru
-        prep), or as a preprocess.json specifies, without placeholders; excludes --undo,
-        {_FOLDER}""")
-    undo: str | None = FILTER(f"""
-        --undo DIR: turn lines that --apply prepared back into plain text; excludes {_FOLDER}""")
-    side: str | None = FILTER.choice("source", "target")("""
+        prep), or as a preprocess.json specifies, without placeholders""")
+    undo: str | None = FILTER.values(excludes=_FOLDER)("""
+        --undo DIR: turn lines that --apply prepared back into plain text""")
+    side: str | None = FILTER.choice("source", "target", needs="--apply or --undo")("""
         --side: side whose preparation --apply or --undo uses; if not given, source for --apply,
-        target for --undo; needs --apply or --undo""")
-    words: bool = FILTER("--words: leave words unsplit with --apply; needs --apply")
+        target for --undo""")
+    words: bool = FILTER.values(needs="--apply")("--words: leave words unsplit with --apply")
 
     vocabulary_only: bool = PROGRAMS("""
         --vocabulary-only: make only the vocabulary of a text, byte for byte like the --compat
         program: for marian from standard input to standard output, for the others from FILE to
         FILE.json (dl4mt: FILE.pkl)""")
-    compat: str | None = PROGRAMS.choice("marian", "nematus", "nematus-tf", "dl4mt")("""
+    compat: str | None = PROGRAMS.choice(
+        "marian", "nematus", "nematus-tf", "dl4mt", needs="--vocabulary-only"
+    )("""
         --compat: program whose vocabulary --vocabulary-only makes, like marian-vocab or
-        build_dictionary.py; needs --vocabulary-only""")
+        build_dictionary.py""")

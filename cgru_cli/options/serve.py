@@ -91,12 +91,10 @@ class ServeOptions(ConfiguredOptions):
         --host-name NAME...: names by which requests may address the server (their Host header,
         without a port); * for any; if not given, localhost, 127.0.0.1 and [::1] for a server that
         only this machine can reach, otherwise any""")
-    tls_certificate: str | None = ADDRESS("""
-        --tls-certificate FILE: serve over TLS (https, wss) with this certificate, a .pem file;
-        needs --tls-key""")
-    tls_key: str | None = ADDRESS("""
-        --tls-key FILE: private key of the certificate, a .pem file without a password; needs
-        --tls-certificate""")
+    tls_certificate: str | None = ADDRESS.values(needs="--tls-key")("""
+        --tls-certificate FILE: serve over TLS (https, wss) with this certificate, a .pem file""")
+    tls_key: str | None = ADDRESS.values(needs="--tls-certificate")("""
+        --tls-key FILE: private key of the certificate, a .pem file without a password""")
 
     batch_wait: float = BATCHING.number(0, 60_000, default=5)("""
         --batch-wait MS: maximum time that a line waits for others to share its batch
@@ -133,8 +131,8 @@ class ServeOptions(ConfiguredOptions):
         for any""")
     no_page: bool = ACCESS("--no-page: do not serve the page at /")
     quiet: bool = ACCESS("--quiet: do not log requests to standard error")
-    log_texts: bool = ACCESS("""
-        --log-texts: also log the texts of requests to standard error; excludes --quiet""")
+    log_texts: bool = ACCESS.values(excludes="--quiet")("""
+        --log-texts: also log the texts of requests to standard error""")
 
     @property
     def host_names(self) -> tuple[str, ...]:
@@ -152,11 +150,7 @@ class ServeOptions(ConfiguredOptions):
         """The options of `cgru translate` that are not at their defaults, for a `Translator`."""
         shared = statements(ServeOptions).keys() & statements(TranslateOptions).keys()
         shared -= {"model", "vocabularies", "log", "config", "quiet", "runtime"}
-        values = {name: (getattr(self, name), getattr(_DEFAULTS, name)) for name in shared}
-        return {name: value for name, (value, default) in values.items() if value != default}
-
-
-_DEFAULTS = TranslateOptions()
+        return {name: getattr(self, name) for name, _ in self.changed() if name in shared}
 
 
 def host_of(header: str) -> str | None:

@@ -40,8 +40,10 @@ class Hypothesis(NamedTuple):
     def heatmap(self) -> Heatmap:
         """A heat map of the attention for notebooks. Raises CgruError without attention."""
         from .heatmap.notebook import Heatmap
+        from .heatmap.view import View
 
-        return Heatmap.of(self)
+        view = View.of("this hypothesis", self.source, self)
+        return Heatmap.of(view, " ".join(self.source), self.text)
 
     def reversed(self) -> Hypothesis:
         """The hypothesis with words and their rows in reverse order; EOS remains last."""

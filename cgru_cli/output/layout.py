@@ -16,12 +16,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..text.vocabulary import EOS
 from .hypothesis import Hypothesis
 from .numbers import C_FLOAT, c_float, float32, numpy_float32, python2_float
 
 Alignment = str | float  # hard, soft, or a threshold
-
-EOS = "</s>"  # as in Nematus' JSON, whatever its name in the vocabulary
 
 
 @dataclass(frozen=True)

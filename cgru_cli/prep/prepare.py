@@ -23,5 +23,5 @@ def prepare(folder: str | os.PathLike[str], /, **options: Any) -> Path:
     filters = {"apply", "undo", "side", "words", "vocabulary_only", "compat"}
     with in_python():
         known = [*statements(PrepOptions).keys() - NOT_IN_PYTHON - filters]
-        job.run(os.fspath(folder), PrepOptions(**checked(PrepOptions, options, known)))
+        job.run(os.fspath(folder), PrepOptions.of(checked(PrepOptions, options, known)))
     return Path(folder)

@@ -18,24 +18,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from ..corpus.numpy_order import argsort
 from ..errors import CgruError, UsageError, reading
 from ..formats.yaml_cpp import scalar
-from ..options.flags import statements
 from ..options.prep import PrepOptions
+from ..options.scope import Scope
 from ..system.atomic_files import atomic_write
 from ..system.line_writer import LineWriter
 from ..system.lines import lines_of, standard_input
 from ..system.terminal import tell
 
-# The options that have an effect with --vocabulary-only.
-_OPTIONS = """
-    vocabulary_only compat vocabulary_size quiet config interpolate_env_vars relative_paths
-""".split()
 _PYTHON2_SPACES = b" \t\n\r\x0b\x0c"  # the characters that Python 2's str.strip() removes
 
 
 def run(files: tuple[str, ...], options: PrepOptions) -> None:
     """Make the vocabularies of --vocabulary-only. Raises CgruError, UsageError, OutputClosed."""
-    for name, (flag, default) in statements(PrepOptions).items():
-        if name not in _OPTIONS and getattr(options, name) != default:
+    for _, flag in options.changed():
+        if Scope.VOCABULARY not in flag.applies_to:
             raise UsageError(f"{flag.name} has no effect with --vocabulary-only")
     program = options.compat
     if program is None:

@@ -14,12 +14,6 @@ from ..text.copying import PLACEHOLDERS
 from ..text.pipeline import PipelineSettings
 from . import raw_text
 
-# Options that do not affect the result, and files, which are compared by their content.
-_NOT_OF_THE_RESULT = frozenset(
-    "source target dev test codes jobs force quiet apply undo side words vocabulary_only compat "
-    "config dump_config interpolate_env_vars relative_paths".split()
-)
-
 
 @dataclass(frozen=True)
 class Request:
@@ -36,9 +30,7 @@ class Request:
 
     def recorded(self) -> dict[str, Any]:
         """The options and inputs that determine the content, to compare with later runs."""
-        values = dataclasses.asdict(self.options).items()
-        options = {name: value for name, value in values if name not in _NOT_OF_THE_RESULT}
-        options["copy"] = [*self.options.copy]  # a list, as in JSON
+        options = self.options.shared() | {"copy": [*self.options.copy]}  # a list, as in JSON
         return {"options": options, "inputs": self.inputs}
 
 

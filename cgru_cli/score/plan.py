@@ -8,7 +8,7 @@ from ..errors import UsageError
 from ..formats.loaded_model import LoadedModel, Reading, preprocessing_of
 from ..options import kinds
 from ..options.feature_weights import EQUAL, FeatureWeights, ensemble_weights
-from ..options.flags import flag
+from ..options.scope import Scope
 from ..options.score import LABEL_METRICS, METRICS, ScoreOptions
 from ..output.layouts import layout_of
 from ..parameters.program import PROGRAMS, Program, reads_as
@@ -18,12 +18,6 @@ from .pairs.layout import ScoreLayout
 from .pairs.readers import NBestList, Pairs, TabSeparated, Texts
 
 RESAMPLES = 1000  # sacreBLEU's resamplings for a confidence interval
-
-_OF_PAIRS = """
-    model vocabularies source n_best n_best_feature summary normalize word_scores alignment
-    alignment_format weights ensemble heatmap heatmap_lines print_target max_length max_length_crop
-    no_preprocess keep_above keep_below dual word_top_k
-""".split()  # options that do not apply to a comparison of texts
 
 
 class ScorePlan:
@@ -185,11 +179,9 @@ def _metrics(options: ScoreOptions) -> tuple[str, ...]:
 
 
 def _check_texts(options: ScoreOptions, metrics: Sequence[str]) -> None:
-    default = ScoreOptions()
-    for name in _OF_PAIRS:
-        of_program = options.compat and name == "max_length"  # the program's default
-        if getattr(options, name) != getattr(default, name) and not of_program:
-            raise UsageError(f"--metric compares texts and takes no {flag(ScoreOptions, name)}")
+    for name, flag in options.changed(Scope.PAIRS):
+        if not (options.compat and name == "max_length"):  # the program's default
+            raise UsageError(f"--metric compares texts and takes no {flag.name}")
     if len(set(options.target)) < len(options.target):
         raise UsageError("--target names a system twice")
     of_labels = [name for name in metrics if name in LABEL_METRICS]

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from .. import PreparedPair
 from ..errors import CgruError
 from .metrics import Metrics
-from .work import FIXED_WORK, MOST_CHARACTERS, Job, Kind, Outcome, Pair
-
-if TYPE_CHECKING:
-    from .engine import Engine
+from .work import FIXED_WORK, MOST_CHARACTERS, Job, Kind, Outcome, Pair, WaitingLines
 
 
 class SharedScoring:
     """Scores mini-batches of one kind, each taken from the queue once the previous is done."""
 
-    def __init__(self, kind: Kind, lines: Engine, metrics: Metrics):
+    def __init__(self, kind: Kind, lines: WaitingLines, metrics: Metrics):
         """kind: a kind without settings."""
         self._kind, self._lines, self._metrics = kind, lines, metrics
         self._scorer = kind.model.scorer

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from .. import PreparedLine, Translation
 from .metrics import Metrics
 from .problems import Refusal
 from .served_model import SearchOptions, ServedModel
-from .work import FIXED_WORK, MOST_CHARACTERS, Job, Kind, Line, work_of_row
-
-if TYPE_CHECKING:
-    from .engine import Engine
+from .work import FIXED_WORK, MOST_CHARACTERS, Job, Kind, Line, WaitingLines, work_of_row
 
 LASTS = 4096  # lines that may join a search, because its bookkeeping grows with each line
 LASTS_IN_A_CROWD = 256  # lines that may join a large search while other kinds wait for its end
@@ -40,7 +37,7 @@ class _Begun(NamedTuple):
 class SharedSearch:
     """Searches lines of one kind, and takes more from the queue while it runs."""
 
-    def __init__(self, kind: Kind, lines: Engine, metrics: Metrics):
+    def __init__(self, kind: Kind, lines: WaitingLines, metrics: Metrics):
         """kind: a kind with settings."""
         self._kind, self._lines, self._metrics = kind, lines, metrics
         self._model: ServedModel = kind.model

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from .. import Hypothesis, Translation
 from ..errors import CgruError, reason
@@ -177,3 +177,21 @@ def _failure(error: Exception) -> CgruError:
     with contextlib.suppress(Exception):
         tell(f"internal error, {kind}: {reason(error)}; the server continues")
     return Refusal("internal_error", f"internal error, {kind}")
+
+
+class WaitingLines(Protocol):
+    """The lines that wait, as a computation of one kind sees them: see `Engine`."""
+
+    @property
+    def threads(self) -> int: ...
+
+    @property
+    def workspace_share(self) -> float: ...
+
+    def waiting(self, kind: Kind) -> tuple[int, bool]: ...
+
+    def share(self, kind: Kind) -> int: ...
+
+    def take(self, kind: Kind) -> Job | None: ...
+
+    def crowded(self, kind: Kind) -> bool: ...

@@ -14,6 +14,7 @@ from ..errors import CgruError, warn
 from ..parameters.structure import EOS_ID
 from ..system.lines import tokens
 
+EOS = "</s>"  # as outputs show it, whatever its name in the vocabulary
 EOS_NAMES = ("</s>", "<EOS>", "eos", "<eos>", "<s>")  # the first is Marian's own
 UNK_NAMES = ("<unk>", "<UNK>", "UNK")
 

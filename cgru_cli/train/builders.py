@@ -25,8 +25,9 @@ from .run.log import TrainingLog
 from .run.marian import MarianRun
 from .run.patience import Patience
 from .run.reporter import Reporter
+from .run.resume import resume
 from .run.saving import Saving
-from .run.state import VALIDATION_TEXT, Course, identity, resume
+from .run.state import VALIDATION_TEXT, Course, identity
 from .run.tensorboard import Summaries
 from .setup import Setup
 from .validation import Validator

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..corpus.corpus import Corpus
-from ..options.flags import by_data, statements
+from ..options.flags import by_data, flag, statements
 from ..options.train import TrainOptions
 from ..parameters.structure import Structure
 from ..text.vocabulary import Vocabulary
@@ -56,33 +56,17 @@ _DECAYS_FROM = "4000u"
 _CONTINUED = 0.3  # factor of the learning rate for a pretrained model: docs, it-docs
 _AVERAGED = 0.001  # all recipes: averages the weights of about 1,000 updates
 _DROPOUT = ("dropout_embedding", "dropout_annotation", "dropout_output")
-# If one option of a line is stated, the other options of the line keep their declared defaults.
-_TOGETHER = """
-    dropout_embedding dropout_annotation dropout_output dropout_hidden dropout_source dropout_target
-    mini_batch_words mini_batch mini_batch_fit
-    tied_embeddings_all tied_embeddings tied_embeddings_src embedding_vectors no_feedback
-    dim_emb embedding_vectors
-"""
-# These are not chosen if one of the options after the colon is stated.
-_UNLESS = """
-    lr_decay_inv_sqrt: learn_rate lr_decay
-    valid_beam_size: beam_size
-    valid_lines: valid_script valid_translation_output
-"""
-_DEPENDENCIES = frozenset((_TOGETHER + _UNLESS).replace(":", " ").split())
 
 
 def independent(chosen: Mapping[str, Any], stated: Collection[str]) -> dict[str, Any]:
     """The chosen values that do not depend on options that are stated, by field."""
-    dropped = {*stated}
-    for names in map(str.split, _TOGETHER.strip().splitlines()):
-        if {*names} & {*stated}:
-            dropped |= {*names}
-    for line in _UNLESS.strip().splitlines():
-        name, _, others = line.strip().partition(":")
-        if {*others.split()} & {*stated}:
-            dropped.add(name)
-    return {name: value for name, value in chosen.items() if name not in dropped}
+    typed = {flag(TrainOptions, name) for name in stated}
+    known = statements(TrainOptions)
+    return {
+        name: value
+        for name, value in chosen.items()
+        if name not in stated and typed.isdisjoint(known[name][0].unless)
+    }
 
 
 def completed(
@@ -229,9 +213,11 @@ def decided(options: TrainOptions, stated: Collection[str] | None) -> dict[str, 
     """
     if stated is None or options.defaults == "fixed":
         return {}
-    names = by_data(TrainOptions) | _DEPENDENCIES
+    known = statements(TrainOptions).items()
+    others = {other for flag, _ in statements(TrainOptions).values() for other in flag.unless}
+    names = {name for name, (flag, _) in known if flag.by_data or flag.name in others}
     if options.begins_from:
-        names |= {n for n, (flag, _) in statements(TrainOptions).items() if flag.group == "Model"}
+        names |= {name for name, (flag, _) in known if flag.group == "Model"}
     unknown: dict[str, Any] = dict.fromkeys(names - {*stated})
     if options.model is None:
         return unknown

@@ -1,6 +1,5 @@
 """The plan of a training run, derived from its options."""
 
-import dataclasses
 import difflib
 import math
 from collections.abc import Collection, Mapping
@@ -9,8 +8,9 @@ from os.path import isfile
 from typing import Any, Self
 
 from ..errors import UsageError
-from ..options.flags import flag
+from ..options.flags import applying, flag
 from ..options.model import LABELLING
+from ..options.scope import Scope
 from ..options.score import LABEL_METRICS
 from ..options.train import TrainOptions
 from ..system.structured_files import check_no_pipe, sha256
@@ -76,12 +76,12 @@ class TrainingPlan:
         validate on; otherwise there are no metrics. Raises UsageError, naming the option, for
         options that contradict each other.
         """
-        options = dataclasses.replace(options, **chosen)
+        options = options.replaced(**chosen)
         given = () if stated is None or options.compat else stated
         if options.compat or options.defaults == "fixed":
             stated = None
         if stated is None:  # what options need is known now
-            dataclasses.replace(options, defaults="fixed")
+            options.replaced(defaults="fixed")
         _check_together(options)
         try:
             logical_epoch = LogicalEpoch.parse(options.logical_epoch)
@@ -124,25 +124,13 @@ class TrainingPlan:
         )
 
 
-# Options that may not change when a run resumes; structure and text are compared separately.
-_FIXED = """
-    optimizer optimizer_params optimizer_delay mini_batch mini_batch_words mini_batch_fit maxi_batch
-    maxi_batch_sort no_shuffle shuffle_batches max_length max_length_crop seed right_left freeze
-    fix_embeddings quantize_bits quantize_optimization_steps quantize_log_based quantize_biases
-"""
-# Options that may differ between workers: devices, and files (their content is compared instead).
-_OF_A_MACHINE = """
-    compat config cpu_threads data_weighting device devices dump_config embedding_vectors
-    external_validation_script guided_alignment interpolate_env_vars keep_as log lr_report model
-    num_devices plot pretrained_model prior_model quiet relative_paths teacher tensorboard
-    train_sets valid_log valid_reference valid_script valid_script_args valid_sets
-    valid_translation_output vocabularies
-"""
-
-
 def fixed_options(options: TrainOptions) -> dict[str, Any]:
-    """The options that may not change when a training run resumes, by their name in messages."""
-    fixed = {flag(TrainOptions, name): getattr(options, name) for name in _FIXED.split()}
+    """The options that may not change when a training run resumes, by their name in messages.
+
+    Structure and text are compared separately.
+    """
+    stated = applying(TrainOptions, Scope.RUN)
+    fixed = {flag.name: getattr(options, name) for name, flag in stated.items()}
     if options.mini_batch_fit:
         fixed["--workspace"] = options.workspace
     return fixed | {"smoothing": options.exponential_smoothing > 0}
@@ -151,11 +139,10 @@ def fixed_options(options: TrainOptions) -> dict[str, Any]:
 def options_of_all_workers(options: TrainOptions) -> dict[str, Any]:
     """The options that must be the same for all workers, by their name in messages.
 
-    Raises CgruError for a prior model that cannot be read.
+    Devices and files may differ; the content of files is compared instead. Raises CgruError for a
+    prior model that cannot be read.
     """
-    values = dataclasses.asdict(options)
-    own = _OF_A_MACHINE.split()
-    same = {flag(TrainOptions, name): values[name] for name in values if name not in own}
+    same = {flag(TrainOptions, name): value for name, value in options.shared().items()}
     if prior := options.prior_model:
         checkpoint = f"{prior}.data-00000-of-00001"
         path = checkpoint if isfile(checkpoint) else prior
@@ -182,8 +169,6 @@ def _check_together(options: TrainOptions) -> None:
             )
         if options.alignments:
             raise UsageError("--guided-alignment and --objective mrt exclude each other")
-        if options.log_gradients:
-            raise UsageError("--log-gradients and --objective mrt exclude each other")
     if options.quantize_bits == 1 and not options.quantize_log_based:
         raise UsageError(
             "--quantize-bits 1: 0 would be the only level; use 2, or --quantize-log-based"
@@ -214,16 +199,16 @@ def _metrics(options: TrainOptions, can_validate: bool, given: Collection[str]) 
     if not Frequency.parse(options.valid_freq).every:
         return ()
     if not can_validate:
-        needing = "valid_metrics valid_script valid_translation_output external_validation_script"
-        numbers = "valid_beam_size valid_lines valid_max_length valid_mini_batch"
-        for name in (*needing.split(), *(n for n in numbers.split() if n in given)):
-            default = getattr(TrainOptions, name)
-            # a dump of a run without validation has the values of OF_VALIDATION
-            if getattr(options, name) not in (default, OF_VALIDATION.get(name, default)):
-                raise UsageError(
-                    f"{flag(TrainOptions, name)}: there is no text to validate on; name it with "
-                    "--valid-sets"
-                )
+        for name, needing in options.changed(Scope.VALIDATION):
+            if needing.is_number and (
+                name not in given
+                # a dump of a run without validation has the values of OF_VALIDATION
+                or getattr(options, name) == OF_VALIDATION.get(name)
+            ):
+                continue
+            raise UsageError(
+                f"{needing.name}: there is no text to validate on; name it with --valid-sets"
+            )
         return ()
     labelling = options.type in LABELLING
     if not metrics:

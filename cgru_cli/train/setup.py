@@ -100,7 +100,7 @@ def prepare(
     """
     options, stated = plan.options, plan.stated
     if stated is not None and options.dim_factors and "dim_emb" not in stated:
-        options = dataclasses.replace(options, dim_emb=sum(options.dim_factors))
+        options = options.replaced(dim_emb=sum(options.dim_factors))
     model, vocabularies = undrawn_model(options, texts, stated or ())
     if stated is None or {"dim_emb", "dim_rnn"} <= {*stated}:
         check_model(model.structure, options)  # before the text is encoded
@@ -135,7 +135,7 @@ def prepare(
     stated = by_data(TrainOptions) if stated is None else stated  # fixed defaults count as stated
     recorded, new = completed(saved, options, stated, first_epoch, structure, vocabularies)
     chosen, given = held(recorded, stated)
-    options = dataclasses.replace(options, **given)
+    options = options.replaced(**given)
     plan = TrainingPlan.of(options, can_validate=texts.dev is not None, **chosen)
     options, validates = plan.options, bool(plan.metrics)
     before = {name: value for name, value in chosen.items() if name not in new}

@@ -8,7 +8,8 @@ from enum import StrEnum
 from typing import Any
 
 from ..errors import UsageError, warn
-from ..options.flags import flag
+from ..options.flags import applying
+from ..options.scope import Scope
 from ..options.train import TrainOptions
 from ..parameters.cells import impossible
 from ..parameters.structure import (
@@ -47,31 +48,16 @@ _SAME = {
     "lexical": "lexical",
     "crf": "crf",
 }
-# The options of an encoder or decoder, which some types lack.
-_SOURCE_OPTIONS = """
-    enc_cell enc_type enc_depth enc_cell_depth dim_factors tied_embeddings_src tied_embeddings_all
-    lexical deep_context dropout_source dropout_annotation embedding_vectors
-    english_title_case_every typos_every copy
-"""
-_DECODER_OPTIONS = """
-    dec_cell dec_start dec_depth dec_cell_base_depth dec_cell_high_depth deep_context
-    tied_embeddings tied_embeddings_src tied_embeddings_all readout_activation mixture lexical
-    right_left guided_alignment objective dropout_target beam_size normalize valid_reference
-"""
-_FEEDBACK_OPTIONS = "tied_embeddings tied_embeddings_src tied_embeddings_all dropout_target"
-# The options that have no effect for each type, with the reason.
+# The scopes whose options have no effect for each type, with the reason.
 _USELESS = {
-    Type.CLASSIFIER: (_DECODER_OPTIONS, "a classifier gives labels and has no decoder"),
+    Type.CLASSIFIER: (Scope.DECODER, "a classifier gives labels and has no decoder"),
     Type.TAGGER: (
-        f"{_DECODER_OPTIONS} max_length_crop",
+        Scope.DECODER | Scope.UNTAGGED,
         "a tagger gives a label to every word, and has no decoder",
     ),
-    Type.LM: (_SOURCE_OPTIONS, "a language model reads no source text"),
-    Type.SEQ2SEQ: (
-        "deep_context lexical dropout_annotation",
-        "seq2seq passes on states, not annotations",
-    ),
-    Type.ENCDEC: ("lexical", "encdec has no attention, which a lexical model needs"),
+    Type.LM: (Scope.SOURCE, "a language model reads no source text"),
+    Type.SEQ2SEQ: (Scope.ANNOTATIONS, "seq2seq passes on states, not annotations"),
+    Type.ENCDEC: (Scope.ATTENTION, "encdec has no attention, which a lexical model needs"),
 }
 
 
@@ -162,14 +148,12 @@ def _unit(options: TrainOptions, own: str | None) -> Unit:
 
 def check_effects(options: TrainOptions, s: Structure) -> None:
     """Raises UsageError for an option that has no effect on models of this structure."""
-    default = TrainOptions()
-    useless = [_USELESS.get(s.type, ("", ""))]
+    useless = [_USELESS[s.type]] if s.type in _USELESS else []
     if not s.feedback:
-        useless.append((_FEEDBACK_OPTIONS, "with --no-feedback target words have no embedding"))
-    for names, reason in useless:
-        for name in names.split():
-            if getattr(options, name) != getattr(default, name):
-                raise UsageError(f"{flag(TrainOptions, name)}: {reason}")
+        useless.append((Scope.FEEDBACK, "with --no-feedback target words have no embedding"))
+    for scope, reason in useless:
+        for _, flag in options.changed(scope):
+            raise UsageError(f"{flag.name}: {reason}")
 
 
 def _check(options: TrainOptions, s: Structure) -> None:
@@ -245,11 +229,10 @@ def described(structure: Structure) -> dict[str, Any]:
         "no_feedback": not s.feedback,
         "condition": s.condition is not Condition.NONE,
     }
-    left_out = _SOURCE_OPTIONS if s.type is Type.LM else ""
-    if not s.type.writes_text:
-        left_out = _DECODER_OPTIONS
+    beyond = Scope.SOURCE if s.type is Type.LM else Scope.EVERYWHERE
+    left_out = applying(TrainOptions, beyond if s.type.writes_text else Scope.DECODER)
     return {
         name: value.value if isinstance(value, StrEnum) else value
         for name, value in values.items()
-        if name not in left_out.split()
+        if name not in left_out
     }

@@ -7,7 +7,6 @@ fields, from 0. The other fields are the source and the target, or a language mo
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import shutil
 import tempfile
@@ -99,7 +98,7 @@ def with_standard_input(options: TrainOptions) -> Iterator[TrainOptions]:
             file.flush()
         if not file.tell():
             raise CgruError("standard input is empty; training needs text")
-        yield dataclasses.replace(options, train_sets=(file.name,))
+        yield options.replaced(train_sets=(file.name,))
 
 
 def is_copy(options: TrainOptions) -> bool:

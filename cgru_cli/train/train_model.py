@@ -42,7 +42,7 @@ def train_model(
     """
     with in_python():
         known = [*statements(TrainOptions).keys() - NOT_IN_PYTHON - {"dry_run"}]
-        asked = TrainOptions(**checked(TrainOptions, options, known))
+        asked = TrainOptions.of(checked(TrainOptions, options, known))
         if asked.model is None:
             raise UsageError('model: name the file to write, such as "run/model.npz"')
         import_tensorflow()

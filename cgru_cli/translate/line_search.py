@@ -21,7 +21,8 @@ from ..system.windows import batches
 from .filters import Undo, filtered, filters_of
 from .phrases import Fields
 from .plan import SearchPlan
-from .requests import PreparedLine, RequestReader
+from .prepared_line import PreparedLine
+from .requests import RequestReader
 from .results import Results, Translation
 
 if TYPE_CHECKING:

@@ -7,19 +7,11 @@ from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from ..formats.loaded_model import LoadedModel, check_attention
-from ..options.flags import flag
+from ..options.scope import Scope
 from ..options.translate import TranslateOptions
 
 if TYPE_CHECKING:
     from ..search.settings import Sampling
-
-_OF_TEXT = """
-    normalize word_penalty max_length_factor translation_maxlen force_decode allow_unk
-    suppress_unk unk_replace join_bpe no_spm_decode shortlist constraints avoid channel_model
-    split_sentences mbr
-""".split()  # options that models of labels do not have
-_NOT_OF_NEMATUS_TF = "force_decode constraints avoid channel_candidates mbr_n_best".split()
-_ATTENTION = "alignment alignment_format output_alignment unk_replace heatmap markup".split()
 
 
 def check_options(
@@ -28,13 +20,11 @@ def check_options(
     """Raises UsageError for options that do not apply to these models, or to this search."""
     first = models[0]
     if not first.writes_text:
-        default = TranslateOptions()
-        for name in _OF_TEXT:
-            if getattr(options, name) != getattr(default, name):
-                raise UsageError(
-                    f"{flag(TranslateOptions, name)}: {first.model.path} is a "
-                    f"{first.model.structure.type}, which gives labels and writes no text"
-                )
+        for _, flag in options.changed(Scope.DECODER):
+            raise UsageError(
+                f"{flag.name}: {first.model.path} is a {first.model.structure.type}, which gives "
+                "labels and writes no text"
+            )
     if sampling and any(loaded.model.structure.crf for loaded in models):
         raise UsageError("--output-sampling: tags of a CRF cannot be sampled")
     if sampling and (options.constraints or options.avoid):
@@ -44,18 +34,15 @@ def check_options(
             "--copy: sampling cannot force the spans into translations; add --mbr-n-best "
             "to --mbr, or leave out --output-sampling"
         )
-    check_attention(models, any(getattr(options, name) for name in _ATTENTION))
+    check_attention(models, any(options.changed(Scope.ATTENTION)))
     if options.max_length_factor and not any(loaded.reads_words for loaded in models):
         raise UsageError(
             "--max-length-factor: a language model has no source text; use --translation-maxlen"
         )
     if options.force_decode and first.right_left:
         raise UsageError("--force-decode: this model writes from the end of a sentence")
-    for name in _NOT_OF_NEMATUS_TF if search == "nematus-tf" else ():
-        if getattr(options, name):
-            raise UsageError(
-                f"{flag(TranslateOptions, name)}: the search of Nematus-TF does not support it"
-            )
+    for _, flag in options.changed(Scope.OWN_SEARCH) if search == "nematus-tf" else ():
+        raise UsageError(f"{flag.name}: the search of Nematus-TF does not support it")
     if options.markup and not (first.writes_text and first.reads_words and len(first.sources) == 1):
         raise UsageError(f"--markup: {first.model.path} does not translate plain text")
     for loaded in models if options.char_level else ():

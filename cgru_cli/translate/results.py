@@ -20,7 +20,7 @@ from ..text import subwords, unknown_words
 from ..text.offsets import offsets
 from .expected_utility import ranked
 from .plan import SearchPlan
-from .requests import PreparedLine
+from .prepared_line import PreparedLine
 
 if TYPE_CHECKING:
     from ..search.hypotheses import SearchResult

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import CgruError
 from .phrases import Fields, Requirement
-from .requests import PreparedLine
+from .prepared_line import PreparedLine
 from .results import Translation
 
 if TYPE_CHECKING:

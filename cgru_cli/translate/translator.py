@@ -96,7 +96,8 @@ class Translator:
             values = checked(TranslateOptions, options, known)
             loaded = loaded_models(models, vocabularies)
             names = tuple(str(one.model.path) for one in loaded)
-            asked = TranslateOptions(model=names, vocabularies=tuple(vocabularies), **values)
+            values |= {"model": names, "vocabularies": tuple(vocabularies)}
+            asked = TranslateOptions.of(values)
             self._attends = attention and any(one.model.structure.attends for one in loaded)
             plan = self._planned(SearchPlan(asked, loaded))
             self._search = LineSearch(plan, loaded, serving=serving)
@@ -307,7 +308,7 @@ class Translator:
         given |= {"n_best": n_best is not None, **more}
         if given.get("mbr"):
             given.setdefault("beam_size", None)
-        asked = dataclasses.replace(search.plan.options, **given)
+        asked = search.plan.options.replaced(**given)
         plan = self._planned(SearchPlan(asked, search.direct, search.plan))
         if n_best is not None and n_best > plan.settings.beam_size and not asked.mbr:
             if given.get("beam_size"):

@@ -247,11 +247,13 @@ def test_every_exception_is_needed():
 
 
 def test_no_module_needs_itself():
-    needs = {m: {i.name for i in _imports(m) if i.own and not i.late} for m in MODULES}
-    done: set[str] = set()
-    while ready := {m for m in needs if m not in done and needs[m] <= done | {"__init__"}}:
+    """Imports inside functions and for types count, but for those of names in `cgru_cli`."""
+    needs = {m: {i.name for i in _imports(m) if i.own} for m in MODULES if m != "__init__"}
+    needs["network.ops"].remove("network.engines.tensorflow")  # loaded if no engine is chosen
+    done = {"__init__"}
+    while ready := {m for m in needs if m not in done and needs[m] <= done}:
         done |= ready
-    assert done == set(MODULES), f"imports in a circle: {sorted(set(MODULES) - done)}"
+    assert done >= set(needs), f"imports in a circle: {sorted(set(needs) - done)}"
 
 
 @each_row("module", sorted(set(MODULES) - set(FILES_OF_ROOMS) - {"__init__"}))
@@ -292,6 +294,7 @@ def test_every_option_is_documented_once():
         re.findall(r"^## cgru ([\w-]+)\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE)
     )
     assert set(sections) == set(OPTIONS)
+    sections["train"] += (ROOT / "docs/options-as-in-marian.md").read_text("utf-8")
     for command, text in sections.items():
         text = text.partition("### Known and refused")[0]
         shown = re.findall(r"^\| (`.*?`) \|", text, re.MULTILINE)

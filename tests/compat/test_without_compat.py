@@ -182,10 +182,8 @@ def test_positional_arguments_name_their_program():
 
 
 def test_what_no_program_has_is_no_such_option():
-    with pytest.raises(click.NoSuchOption) as error:
+    with pytest.raises(click.UsageError, match=r"'--beem-size'\. Did you mean --beam-size"):
         parsed("translate", "-m", "m", "--beem-size", "5")
-    message = error.value.format_message()
-    assert "--beem-size" in message and "--beam-size" in message
 
 
 def test_what_cannot_be_honoured_is_said_without_compat_too():

@@ -57,12 +57,12 @@ def fits(size, lengths):
 @given(pairs_of_lengths, st.integers(1, 90), st.booleans())
 def test_batches_of_marian_end_above_a_number_of_source_words(lengths, words, reads_source):
     lengths[:, 0] = lengths[:, 0] if reads_source else 1
-    found = epoch(lengths, (9,), words=words, maxi_batch=99, sort="none", seed=1, shuffle=False)
-    assert list(itertools.chain(*found)) == list(range(len(lengths)))
-    for number, batch in enumerate(found, 1):
+    batches = epoch(lengths, (9,), words=words, maxi_batch=99, sort="none", seed=1, shuffle=False)
+    assert list(itertools.chain(*batches)) == list(range(len(lengths)))
+    for number, batch in enumerate(batches, 1):
         *sums, last = np.cumsum(lengths[batch, 0 if reads_source else 1])
         assert all(done <= words for done in sums)
-        assert last > words or number == len(found)
+        assert last > words or number == len(batches)
 
 
 @settings(max_examples=300)
@@ -92,10 +92,10 @@ def test_batches_are_sorted_and_as_full_as_possible(lengths, size, maxi_batch, s
 
 
 def test_batches_alone_are_shuffled():
-    given = {"maxi_batch": 5, "seed": 0, "shuffle": False}
+    options = {"maxi_batch": 5, "seed": 0, "shuffle": False}
     lengths = np.full((40, 2), 5)
-    inner = epoch(lengths, (4,), 1, **given, shuffle_batches=True)
-    ordered = epoch(lengths, (4,), 1, **given)
+    inner = epoch(lengths, (4,), 1, **options, shuffle_batches=True)
+    ordered = epoch(lengths, (4,), 1, **options)
     for part in (slice(5), slice(5, None)):
         assert sorted(inner[part]) == ordered[part] != inner[part]
 

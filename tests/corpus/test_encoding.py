@@ -218,8 +218,8 @@ def test_fingerprints_depend_on_the_content(tmp_path):
     text = ["5 6", "7"], ["1", "2"]
 
     def prints(*more, **factor):
-        found = encode(tmp_path, *text, *more, **factor).fingerprints
-        return [found[name] for name in ("training text", "alignments", "weights")]
+        fingerprints = encode(tmp_path, *text, *more, **factor).fingerprints
+        return [fingerprints[name] for name in ("training text", "alignments", "weights")]
 
     plain_text = prints()
     both = prints(["0-0", "0-0 1-1"], ["1", "2"])
@@ -233,7 +233,7 @@ def test_fingerprints_depend_on_the_content(tmp_path):
         prints(["", "0-0 1-1"], ["1", "2"], factor=2.0),
     ]
     for place in (1, 2):
-        assert len({found[place] for found in others}) == 4
+        assert len({one[place] for one in others}) == 4
     assert len(set(itertools.chain(*others))) == 9
 
 

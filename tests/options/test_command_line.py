@@ -82,7 +82,7 @@ def error_line(*arguments, code=2):
         ("score -m M -n 1 src trg", "src: unexpected argument; name the text with -s SRC -t TRG"),
         ("train a b", "b: unexpected argument; only one DATA can be given"),
         ("convert a b c", "c: unexpected argument"),
-        ("convert", "Missing argument 'IN'."),
+        ("convert", "name a model: cgru convert IN OUT, or cgru convert IN --info"),
         ("train --optimizer adams", "--optimizer adams: one of adam, adamw,"),
     ],
 )

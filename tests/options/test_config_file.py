@@ -149,6 +149,8 @@ def test_an_empty_file(tmp_path, content):
         ("valid-freq: often", "valid-freq often: not understood; write 500"),
         ("- a", "a set of names and values is expected"),
         ("a: [", "not YAML"),
+        ("seed: true\n", "seed True: a whole number from 0 to"),  # as large as the default
+        ("dim-emb: 512.0\n", "dim-emb 512.0: a whole number from 1 to"),
     ],
 )
 def test_what_is_wrong_in_yaml(tmp_path, capsys, content, message):

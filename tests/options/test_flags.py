@@ -12,8 +12,9 @@ from cgru_cli.cli import main
 from cgru_cli.errors import UsageError
 from cgru_cli.options.convert import ConvertOptions
 from cgru_cli.options.declaration import Group
-from cgru_cli.options.flags import statements
+from cgru_cli.options.flags import Flag, statements
 from cgru_cli.options.kinds import Bounds
+from cgru_cli.options.scope import Scope
 from cgru_cli.options.translate import TranslateOptions
 
 
@@ -88,15 +89,23 @@ words = st.text(st.characters(codec="ascii", exclude_categories=["Cc", "Z"]), mi
 def test_a_dataclass_field_is_an_option():
     @dataclass(frozen=True)
     class Small:
-        depth: int = Group("Sizes").whole(1, 9, default=2)("""
+        depth: int = Group("Sizes", applies_to=Scope.SOURCE).whole(
+            1,
+            9,
+            default=2,
+            needs=("--width or --area", "--log"),
+            excludes="--flat",
+            applies_to=Scope.DECODER,
+        )("""
             -d --depth N (--levels): how deep:
-            in levels; needs --width or --area and --log; excludes --flat, --quiet""")
+            in levels""")
 
     flag, default = statements(Small)["depth"]
     assert (flag.flags, flag.aliases) == (("-d", "--depth"), ("--levels",))
     assert (flag.name, flag.value_name, flag.help) == ("--depth", "N", "how deep: in levels")
     assert (flag.group, flag.bounds) == ("Sizes", Bounds(1, 9))
-    assert (flag.needs, flag.excludes) == (("--width or --area", "--log"), ("--flat", "--quiet"))
+    assert (flag.needs, flag.excludes) == (("--width or --area", "--log"), ("--flat",))
+    assert flag.applies_to == Scope.SOURCE | Scope.DECODER
     assert default == 2
 
 
@@ -121,7 +130,6 @@ def test_numbers_are_finite(value):
         (["train", "--mini-batch", "many"], "many", "cgru train"),
         (["train", "--learn-rate", "-1"], "--learn-rate -1:", "cgru train"),
         (["translate", "--beam-size", " 1"], "--beam-size ' 1':", "cgru translate"),
-        (["convert"], "IN", "cgru convert"),
     ],
 )
 def test_a_wrong_command_line_is_told_in_one_line(arguments, named, help_of):
@@ -145,3 +153,17 @@ def test_two_names_of_one_option_with_two_values():
 def test_the_help_shows_the_choices():
     result = CliRunner().invoke(main, ["translate", "--help"], terminal_width=300)
     assert "output layout: nematus, nematus-tf, dl4mt, marian, amun" in result.output
+
+
+def test_a_value_is_read_once_and_a_default_never(monkeypatch):
+    read, convert = [], Flag._converted
+    monkeypatch.setattr(Flag, "_converted", lambda *of: read.append(of[0].name) or convert(*of))
+    checks, check = [], Flag.check
+    monkeypatch.setattr(Flag, "check", lambda *of: checks.append(of[0].name) or check(*of))
+    monkeypatch.setattr(main.commands["train"], "callback", lambda data, options: options)
+    line = ["-m", "m.npz", "--dim-emb", "8", "--valid-metrics", "bleu", "chrf", "--dry-run"]
+    options = main.main(["train", *line], standalone_mode=False)
+    once = ["--model", "--dim-emb", "--valid-metrics", "--valid-metrics", "--dry-run"]
+    assert sorted(read) == sorted(checks) == sorted(once)
+    assert options.replaced(seed=2) == dataclasses.replace(options, seed=2)
+    assert sorted(read) == sorted(once)

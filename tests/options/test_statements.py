@@ -190,13 +190,15 @@ def test_options_that_exclude_each_other(stated):
     assert options(**alone)
 
 
-@each_row("stated", [s for s in ALL if s[2].needs or s[2].excludes], ids=named)
+@each_row("stated", [s for s in ALL if s[2].needs or s[2].excludes or s[2].unless], ids=named)
 def test_options_that_are_named_are_there(stated):
     command, _, flag, _ = stated
     known = {
         f: stated for stated, _ in statements(COMMANDS[command]).values() for f in stated.flags
     }
-    for typed in (*flag.excludes, *(one for needed in flag.needs for one in needed.split(" or "))):
+    assert not flag.unless or flag.by_data
+    needs = [one for needed in flag.needs for one in needed.split(" or ")]
+    for typed in (*flag.excludes, *flag.unless, *needs):
         other, _, word = typed.partition(" ")
         assert other in known
         assert not word or word in known[other].choices
@@ -284,7 +286,8 @@ def test_no_group_is_empty():
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_help_shows_groups_values_and_defaults(command):
-    result = CliRunner().invoke(main, [command, "--help"], terminal_width=2000)
+    everything = "--help-all" if command == "train" else "--help"
+    result = CliRunner().invoke(main, [command, everything], terminal_width=2000)
     text = result.output
     for title, members in grouped(COMMANDS[command]):
         assert f"\n{title or 'Options'}:\n" in text

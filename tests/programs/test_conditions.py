@@ -89,14 +89,15 @@ def test_texts_of_vectors_are_generated(data, of_vectors, translate):
 
 
 def test_a_vector_in_text_is_trained_on_as_in_an_array(data, tmp_path):
-    encoding = TextEncoding([read_vocabulary(data / "vocab.json")], Type.LM, condition=2)
+    encoding = TextEncoding([read_vocabulary(data / "vocab.json")], kind=Type.LM, condition=2)
     options = TrainOptions(model="unused", max_length=9)
     corpora = [
         encode(Texts((Files(data / name, data / "text"),), ()), encoding, options, tmp_path / name)
         for name in ("numbers", "numbers.npy")
     ]
     assert corpora[0].fingerprints == corpora[1].fingerprints
-    assert corpora[0].source(2).view(np.float32).tolist() == [[np.float32(0.1), -2.0]]
+    vectors = corpora[0].columns["source"][2].view(np.float32)
+    assert vectors.tolist() == [[np.float32(0.1), -2.0]]
 
 
 @pytest.mark.parametrize("name", ["l", "v"])

@@ -1,5 +1,6 @@
 """The command: its requirements, and a server as a separate process."""
 
+import contextlib
 import json
 import os
 import re
@@ -93,14 +94,22 @@ class Process:
         return self
 
 
-@pytest.fixture(scope="module")
-def running(model_path):
+@contextlib.contextmanager
+def serving(model_path):
     short = ("-m", model_path, "-k", "3", "--translation-maxlen", "8")
     server = Process(*short, "--max-body", "64", "--timeout", "5").ready()
-    yield server
-    if server.process.poll() is None:
-        server.process.kill()
-    server.process.wait()
+    try:
+        yield server
+    finally:
+        if server.process.poll() is None:
+            server.process.kill()
+        server.process.wait()
+
+
+@pytest.fixture(scope="module")
+def running(model_path):
+    with serving(model_path) as server:
+        yield server
 
 
 def test_a_request_without_a_known_host_is_refused(running):
@@ -150,22 +159,23 @@ def test_a_port_in_use_is_an_error(running, model_path):
     assert f"cannot listen at 127.0.0.1, port {running.port}" in last
 
 
-def test_open_requests_are_answered_before_the_server_stops(running):
+def test_open_requests_are_answered_before_the_server_stops(model_path):
     answers = []
+    with serving(model_path) as server:
 
-    def ask(number):
-        answers.append(running.ask("/v1/translate", {"texts": ["a b c d", "f f"] * 10}))
+        def ask(number):
+            answers.append(server.ask("/v1/translate", {"texts": ["a b c d", "f f"] * 10}))
 
-    threads = [threading.Thread(target=ask, args=(n,)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    while "cgru_requests_in_progress 9.0" not in running.ask("/metrics")[1].decode():
-        if len(answers) == 8:
-            break
-    running.process.send_signal(signal.SIGTERM)
-    for thread in threads:
-        thread.join()
-    assert running.process.wait(PATIENCE) == 0
+        threads = [threading.Thread(target=ask, args=(n,)) for n in range(8)]
+        for thread in threads:
+            thread.start()
+        while "cgru_requests_in_progress 9.0" not in server.ask("/metrics")[1].decode():
+            if len(answers) == 8:
+                break
+        server.process.send_signal(signal.SIGTERM)
+        for thread in threads:
+            thread.join()
+        assert server.process.wait(PATIENCE) == 0
     assert len(answers) == 8
     for status, answer in answers:
         if status == 200:

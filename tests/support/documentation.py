@@ -69,7 +69,7 @@ def _without_arguments(words: list[str]) -> Iterator[str]:
 
 def parse(command: str, arguments: list[str]) -> None:
     """Parse a command line without running it; raises if it is invalid."""
-    if {"-h", "--help"} & set(arguments):
+    if {"-h", "--help", "--help-all"} & set(arguments):
         return
     # 1, the value of every variable, is not valid for these options
     valid = {("--output-sampling", "1"): "full", ("--precision", "1"): "float32"}

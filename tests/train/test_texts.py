@@ -101,23 +101,23 @@ def test_files_that_options_name(data, named, valid):
 
     options = {name: there(value) for name, value in (named | valid).items()}
     vocabularies = (str(data / "vocab.src.json"), str(data / "vocab.trg.json"))
-    found = texts(**options, vocabularies=vocabularies)
-    assert found.files == (Files(data / "train.src", data / "train.trg"),)
-    assert found.vocabularies == tuple(map(Path, vocabularies))
-    assert found.dev == (data / "dev.src", data / "dev.trg")
-    assert found.reference == (data / "dev.trg" if "valid_reference" in options else None)
+    read = texts(**options, vocabularies=vocabularies)
+    assert read.files == (Files(data / "train.src", data / "train.trg"),)
+    assert read.vocabularies == tuple(map(Path, vocabularies))
+    assert read.dev == (data / "dev.src", data / "dev.trg")
+    assert read.reference == (data / "dev.trg" if "valid_reference" in options else None)
 
 
 def test_several_files_a_side(data):
     names = ["train.src", "dev.src", "train.trg", "dev.trg"]
-    found = texts(data, train_sets=tuple(str(data / name) for name in names))
-    assert [path.name for path in (*found.sources, *found.targets)] == names
+    read = texts(data, train_sets=tuple(str(data / name) for name in names))
+    assert [path.name for path in (*read.sources, *read.targets)] == names
 
 
 def test_another_dev_set_does_not_use_the_reference_of_the_folder(data):
     (data / "dev.ref").write_text("")
-    found = texts(data, valid_sets=(str(data / "train.src"), str(data / "train.trg")))
-    assert (found.dev[0], found.reference) == (data / "train.src", None)
+    read = texts(data, valid_sets=(str(data / "train.src"), str(data / "train.trg")))
+    assert (read.dev[0], read.reference) == (data / "train.src", None)
 
 
 @pytest.mark.parametrize(
@@ -169,9 +169,9 @@ def three(data):
 
 def test_alignments_and_weights(data, three):
     assert texts(data).files == (Files(data / "train.src", data / "train.trg"),)
-    found = texts(data, **three, data_weighting_type="word", domain_weights=(1.0, 0.0, 2.5))
-    assert [path.name for path in (*found.sources, *found.targets)] == ["s0", "s2", "t0", "t2"]
-    assert found.files == tuple(
+    read = texts(data, **three, data_weighting_type="word", domain_weights=(1.0, 0.0, 2.5))
+    assert [path.name for path in (*read.sources, *read.targets)] == ["s0", "s2", "t0", "t2"]
+    assert read.files == tuple(
         Files(*(data / f"{side}{i}" for side in "staw"), factor)
         for i, factor in ((0, 1.0), (2, 2.5))
     )
@@ -204,15 +204,15 @@ def test_alignments_and_weights_that_cannot_be_read(data, three, name):
 
 
 def test_the_text_of_a_language_model_is_weighted_too(data, three):
-    found = texts(
+    read = texts(
         type="lm",
         train_sets=three["train_sets"][3:],
         data_weighting=three["data_weighting"],
         domain_weights=(0.0, 1.0, 1.0),
         vocabularies=(str(data / "vocab.trg.json"),),
     )
-    assert [path.name for path in found.targets] == ["t1", "t2"]
-    assert [files.weight.name for files in found.files] == ["w1", "w2"]
+    assert [path.name for path in read.targets] == ["t1", "t2"]
+    assert [files.weight.name for files in read.files] == ["w1", "w2"]
 
 
 # -- vocabularies ----------------------------------------------------------------------------------

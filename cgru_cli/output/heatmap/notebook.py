@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 from typing import NamedTuple
 
-from ..hypothesis import Hypothesis
 from .page import page
 from .view import Sentence, View
 
@@ -19,12 +18,10 @@ class Heatmap(NamedTuple):
     height: int  # pixels
 
     @classmethod
-    def of(cls, hypothesis: Hypothesis) -> Heatmap:
-        """Draw the attention of a hypothesis in reading order. Raises CgruError without one."""
-        view = View.of("this hypothesis", hypothesis.source, hypothesis)
-        title = " ".join(hypothesis.source)
-        sentence = Sentence(1, [view], title, hypothesis.text)
-        return cls(page(title, [sentence]), _AROUND + _CELL * len(view.target))
+    def of(cls, view: View, source: str, target: str) -> Heatmap:
+        """Draw the attention of a line and its translation, which are also given as text."""
+        sentence = Sentence(1, [view], source, target)
+        return cls(page(source, [sentence]), _AROUND + _CELL * len(view.target))
 
     def _repr_html_(self) -> str:
         return (

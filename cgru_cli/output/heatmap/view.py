@@ -5,15 +5,32 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 
 from ...errors import CgruError
-from ..hypothesis import Hypothesis
-from ..layout import EOS
+from ...text.vocabulary import EOS
 
 MEAN = "mean"  # name of an ensemble's view, beside the views of its models
+
+
+class Attended(Protocol):
+    """What a `Hypothesis` has for a view: see there."""
+
+    @property
+    def tokens(self) -> Sequence[str]: ...
+
+    @property
+    def finished(self) -> bool: ...
+
+    @property
+    def word_scores(self) -> np.ndarray: ...
+
+    @property
+    def alignment(self) -> np.ndarray | None: ...
+
+    def reversed(self) -> Self: ...
 
 
 class View(NamedTuple):
@@ -30,7 +47,7 @@ class View(NamedTuple):
         cls,
         name: str,
         source: Sequence[str],
-        hypothesis: Hypothesis,
+        hypothesis: Attended,
         *,
         right_left: bool = False,
         model_weights: Sequence[float] = (1.0,),

@@ -44,7 +44,7 @@ def evaluate(
             raise UsageError("metrics: an empty list")
         given_options = {"metric": names, "tokenize": tokenize, "lowercase": lowercase}
         values = checked(ScoreOptions, given_options, [*given_options])
-        plan = ScorePlan(ScoreOptions(reference=("references",) * len(columns), **values))
+        plan = ScorePlan(ScoreOptions.of(values | {"reference": ("references",) * len(columns)}))
         from .evaluation import metric_of  # needs sacreBLEU
         from .labels import check_lines
 

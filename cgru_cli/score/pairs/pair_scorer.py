@@ -66,12 +66,14 @@ class PairScorer:
             ranked = checked(TranslateOptions, ranked, [*ranked])
             loaded = loaded_models(models, vocabularies)
             names = tuple(str(one.model.path) for one in loaded)
-            self._plan = ScorePlan(ScoreOptions(model=names, ensemble=len(names) > 1, **values))
+            self._plan = ScorePlan(
+                ScoreOptions.of(values | {"model": names, "ensemble": len(names) > 1})
+            )
             reading = self._plan.reading(loaded)
             if self._plan.weights:
                 check_ensemble(loaded)
             program = PROGRAMS[loaded[0].model.written_by]
-            _, alpha, penalty = ranking(TranslateOptions(**ranked), loaded, program)
+            _, alpha, penalty = ranking(TranslateOptions.of(ranked), loaded, program)
             self._scorer = EnsembleScorer.planned(
                 self._plan,
                 loaded,

@@ -21,8 +21,9 @@ from cgru_cli.train.run.log import TrainingLog
 from cgru_cli.train.run.marian import write_progress
 from cgru_cli.train.run.patience import Patience
 from cgru_cli.train.run.progress import Interval, Progress
+from cgru_cli.train.run.resume import resume
 from cgru_cli.train.run.saving import Saving
-from cgru_cli.train.run.state import Course, resume
+from cgru_cli.train.run.state import Course
 
 STRUCTURE = small_structure(source_vocabularies=(5,), target_vocabulary=5)
 WORDS = ["eos", "UNK", "a", "b", "c"]

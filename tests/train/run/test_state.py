@@ -15,13 +15,13 @@ from cgru_cli.text.vocabulary import Vocabulary
 from cgru_cli.train.plan import fixed_options
 from cgru_cli.train.run.patience import Patience
 from cgru_cli.train.run.progress import Interval, Progress
+from cgru_cli.train.run.resume import resume
 from cgru_cli.train.run.state import (
     OF_THE_TEXT,
     Course,
     SavedRun,
     check_same,
     identity,
-    resume,
 )
 
 COURSE = Course(
