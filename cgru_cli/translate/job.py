@@ -23,7 +23,6 @@ from .plan import SearchPlan
 from .results import rendered
 from .resume import finished_lines
 from .shortlists import shortlist_of
-from .translator import Translator, translator_of
 
 
 def run(options: TranslateOptions) -> None:
@@ -59,6 +58,7 @@ def _run(options: TranslateOptions) -> None:
 def _document(options: TranslateOptions) -> None:
     """Translate a document. Raises CgruError for unreadable documents and for bad models."""
     from ..documents.job import translate_document  # imports document formats only if needed
+    from .translator import Translator, translator_of
 
     if len(options.document) != 2:
         raise UsageError("--document: two files are expected, to read and to write")

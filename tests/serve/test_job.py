@@ -12,7 +12,6 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from click.testing import CliRunner
@@ -140,9 +139,7 @@ def test_invalid_requests_do_no_harm(running):
     running.send(b"GE", wait=False)
     body = json.dumps({"texts": ["a b c"] * 200}).encode()
     running.send(head + str(len(body)).encode() + b"\r\n\r\n" + body, wait=False)
-    with ThreadPoolExecutor() as pool:  # both are too slow
-        answer, nothing = pool.map(running.send, (head + b"99\r\n\r\n{", b"GET /heal"))
-    assert answer.startswith(b"HTTP/1.1 408") and nothing == b""
+    assert running.send(head + b"99\r\n\r\n{").startswith(b"HTTP/1.1 408")  # too slow
     with connect(f"ws://127.0.0.1:{running.port}/translate") as marian:
         marian.send("a b")
         assert marian.recv().endswith("\n")

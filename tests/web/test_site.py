@@ -9,6 +9,7 @@ import random
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import click.testing
 import msgspec
@@ -312,7 +313,7 @@ def scripts(opened, folder):
     folder.mkdir()
     (folder / "index.html").write_text('<!doctype html><link rel="icon" href="data:,">')
     (folder / "pieces.js").write_bytes(
-        (Path(web.__file__).parent / "web_files/pieces.js").read_bytes()
+        (Path(web.__file__).parent / "site_files/pieces.js").read_bytes()
     )
     return opened(folder)[0]
 
@@ -333,7 +334,9 @@ def test_preparation_is_that_of_prep(codes, opened, tmp_path):
         const done = given[1].map((line) => preparation.apply(line));
         return [done, done.map((line) => preparation.undo(line))];
     """
-    found, undone = called(page, "pieces.js", script, web._preparation(python), lines)
+    found, undone = called(
+        page, "pieces.js", script, web._preparation(SimpleNamespace(preprocessing=python)), lines
+    )
     assert found == expected
     assert undone == [python.undo(line) for line in expected]
 
