@@ -110,7 +110,7 @@ def test_unknown_words_score_as_in_the_programs(shared, name):
 
 
 @pytest.mark.parametrize(
-    "name", choice(ALIGNED, "a-shallow/model.npz", "b-layernorm/model.npz", "marian-s2s/model.npz")
+    "name", choice(ALIGNED, "b-layernorm/model.npz", "marian-s2s/model.npz", others=LONG)
 )
 def test_alignments_are_marians(shared, name):
     a_case, folder = opened(shared, name)
@@ -202,7 +202,7 @@ def test_any_structure_is_the_oracles(count):
     is_the_oracles()
 
 
-@pytest.mark.parametrize("name", choice(NAMED, *EIGHT))
+@pytest.mark.parametrize("name", choice(NAMED, *EIGHT[1::2], long=EIGHT))
 def test_a_structure_is_the_oracles(name):
     check(NAMED[name])
 

@@ -21,7 +21,7 @@ from cgru_cli.parameters.structure import (
 )
 
 
-@pytest.mark.parametrize(("kind", "unit"), in_turns(Type, WITH_STATE_PRODUCT))
+@pytest.mark.parametrize(("kind", "unit"), in_turns(Type, WITH_STATE_PRODUCT, every=2))
 def test_a_type_with_a_unit_equals_the_oracle(kind, unit):
     encoder = Encoder.UNIDIRECTIONAL if kind is Type.SEQ2SEQ else Encoder.BIDIRECTIONAL
     check(typed(kind, encoder_unit=unit, decoder_unit=unit, encoder=encoder))
@@ -72,7 +72,9 @@ def test_a_deep_type_equals_the_oracle(kind, encoder, normalization):
 @pytest.mark.parametrize(
     ("encoder", "kind"),
     in_turns(
-        [Encoder.ALTERNATING, Encoder.BIDIRECTIONAL, Encoder.REVERSED], [Type.RNNSEARCH, Type.CGRU]
+        [Encoder.ALTERNATING, Encoder.BIDIRECTIONAL, Encoder.REVERSED],
+        [Type.RNNSEARCH, Type.CGRU],
+        every=2,
     ),
 )
 def test_starts_from_the_last_backward_state(kind, encoder):
@@ -86,7 +88,7 @@ def test_starts_from_the_last_backward_state(kind, encoder):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("unit", "kind"), in_turns(WITH_STATE_PRODUCT, WITHOUT_FEEDBACK))
+@pytest.mark.parametrize(("unit", "kind"), in_turns(WITH_STATE_PRODUCT, WITHOUT_FEEDBACK, every=2))
 def test_a_decoder_without_feedback(kind, unit):
     units = {"encoder_unit": unit, "decoder_unit": unit, "feedback": False}
     check(typed(kind, encoder=Encoder.REVERSED, **units))
@@ -95,7 +97,8 @@ def test_a_decoder_without_feedback(kind, unit):
 
 
 @pytest.mark.parametrize(
-    ("unit", "condition"), in_turns(WITH_STATE_PRODUCT, [Condition.LABEL, Condition.VECTOR])
+    ("unit", "condition"),
+    in_turns(WITH_STATE_PRODUCT, [Condition.LABEL, Condition.VECTOR], every=2),
 )
 def test_a_condition(condition, unit):
     given = {"condition": condition, "condition_size": 3, "decoder_unit": unit}

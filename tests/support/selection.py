@@ -29,14 +29,17 @@ def choice(
     ]
 
 
-def in_turns(*columns: Iterable[Any], others: pytest.MarkDecorator = EXHAUSTIVE) -> list[Any]:
+def in_turns(
+    *columns: Iterable[Any], others: pytest.MarkDecorator = EXHAUSTIVE, every: int = 1
+) -> list[Any]:
     """Parameters of a test: all combinations, of which some run by default.
 
     The first column is the longest; each of its values runs with one value of every other column,
-    which take turns.
+    which take turns. every: of these, each second (2) by default and the others in the long tests.
     """
     lists = [list(column) for column in columns]
     default = [
         tuple(values[place % len(values)] for values in lists) for place in range(len(lists[0]))
     ]
-    return choice(itertools.product(*lists), *default, others=others)
+    combinations = itertools.product(*lists)
+    return choice(combinations, *default[::every], long=default, others=others)

@@ -177,7 +177,7 @@ def test_every_type_with_every_unit(kind, unit):
     assert_gradients_are_right(structure, example(structure))
 
 
-@pytest.mark.parametrize(("unit", "kind"), in_turns(WITH_STATE_PRODUCT, WITHOUT_FEEDBACK))
+@pytest.mark.parametrize(("unit", "kind"), in_turns(WITH_STATE_PRODUCT, WITHOUT_FEEDBACK, every=2))
 def test_a_decoder_without_the_word_before(kind, unit):
     units = {"encoder_unit": unit, "decoder_unit": unit, "encoder": Encoder.UNIDIRECTIONAL}
     structure = typed(kind, **units, feedback=False)
@@ -185,7 +185,8 @@ def test_a_decoder_without_the_word_before(kind, unit):
 
 
 @pytest.mark.parametrize(
-    ("unit", "condition"), in_turns(WITH_STATE_PRODUCT, [Condition.LABEL, Condition.VECTOR])
+    ("unit", "condition"),
+    in_turns(WITH_STATE_PRODUCT, [Condition.LABEL, Condition.VECTOR], every=2),
 )
 def test_a_condition(condition, unit):
     given = {"condition": condition, "condition_size": 3, "decoder_unit": unit}
