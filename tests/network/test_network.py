@@ -110,7 +110,8 @@ def test_unknown_words_score_as_in_the_programs(shared, name):
 
 
 @pytest.mark.parametrize(
-    "name", choice(ALIGNED, "b-layernorm/model.npz", "marian-s2s/model.npz", others=LONG)
+    "name",
+    choice(ALIGNED, "b-layernorm/model.npz", "marian-s2s/model.npz", long=["a-shallow/model.npz"]),
 )
 def test_alignments_are_marians(shared, name):
     a_case, folder = opened(shared, name)
