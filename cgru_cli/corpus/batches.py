@@ -13,7 +13,7 @@ import numpy as np
 from ..parameters.structure import EOS_ID
 from .columns import within
 from .corpus import Corpus
-from .teacher_words import words_and_shares
+from .teacher_words import from_the_end, words_and_shares
 
 Item = TypeVar("Item")
 LengthSort = Literal["trg", "src", "none"]  # the side whose length is the primary key
@@ -211,6 +211,9 @@ def make_batch(
         teacher = columns["teacher"]
         shape = *target, teacher.values.shape[1]
         taught, shares = np.zeros(shape, np.int32), np.zeros(shape, np.float32)
-        taught[words], shares[words] = words_and_shares(teacher.joined(pairs))
+        rows_of_words = teacher.joined(pairs)
+        if corpus.right_left:  # the file has them in the order of the text
+            rows_of_words = rows_of_words[from_the_end(lengths[:, 1])]
+        taught[words], shares[words] = words_and_shares(rows_of_words)
         batch = batch._replace(teacher_words=taught, teacher_shares=shares)
     return batch

@@ -52,6 +52,7 @@ class Corpus:
     fingerprints: SHA-256 of "training text", "alignments", "weights" and "teacher", or "none"
     read: the number of target words read, also in skipped pairs, with the ends of sentences
     kinds: a row for each line, the kinds of its pairs, if variants differ between epochs
+    right_left: whether targets are encoded from their last word
     """
 
     columns: Mapping[str, Column]
@@ -60,6 +61,7 @@ class Corpus:
     read: int = 0
     variants: Variants = Variants()  # noqa: RUF009
     kinds: Column | None = None
+    right_left: bool = False
 
     @functools.cached_property
     def lengths(self) -> np.ndarray:
@@ -142,7 +144,7 @@ def encode_corpus(
         manifest["digest"] = _digest(manifest, folder)
         with atomic_write(cache / MANIFEST) as file:
             file.write(json.dumps(manifest, indent=1).encode())
-    _remove_others(cache, folder)
+        _remove_others(cache, folder)
     points = columns["alignment"].values if "alignment" in columns else np.zeros(0)
     if len(points) and points.min() > 0:
         warn(
@@ -234,15 +236,22 @@ def is_outdated(cache: Path) -> bool:
 def _read(cache: Path, identity: dict[str, Any] | None) -> Corpus:
     """Read a cache, like `open_cache`. Raises one of _UNREADABLE."""
     manifest = json.loads((cache / MANIFEST).read_bytes())
+    if identity not in (None, manifest["identity"]):
+        raise ValueError("it holds another text")
     folder = cache / manifest["columns"]
     if manifest["digest"] != _digest(manifest, folder):
         raise ValueError("its files were changed")
-    if identity not in (None, manifest["identity"]):
-        raise ValueError("it holds another text")
     columns, kinds = _columns(folder)
-    variants = Variants(**manifest["identity"]["rules"]["variants"])
-    values = {name: manifest[name] for name in ("skipped", "fingerprints", "read")}
-    return Corpus(columns=columns, variants=variants, kinds=kinds, **values)
+    rules = manifest["identity"]["rules"]
+    return Corpus(
+        columns,
+        manifest["skipped"],
+        manifest["fingerprints"],
+        manifest["read"],
+        Variants(**rules["variants"]),
+        kinds,
+        rules["reverses"] != "none",
+    )
 
 
 def _columns(folder: Path) -> tuple[dict[str, Column], Column | None]:

@@ -54,31 +54,28 @@ class Pair(NamedTuple):
             weights=[*self.weights[:-1][:limit], *self.weights[-1:]],
         )
 
-    def target_from_end(self) -> "Pair":
-        """The pair with target, alignment and weights reversed; EOS remains last."""
+    def from_end(self, *, source: bool) -> "Pair":
+        """The pair with target, alignment and weights reversed; EOS remains last.
+
+        source: whether to reverse the source, too.
+        """
+        sizes = len(self.target), len(self.source) if source else None
         return self._replace(
+            source=self.source[::-1] if source else self.source,
             target=self.target[::-1],
-            alignment=word_alignments.from_end(self.alignment, len(self.target)),
+            alignment=word_alignments.from_end(self.alignment, *sizes),
             weights=[*self.weights[-2::-1], *self.weights[-1:]],
         )
 
-    def from_end(self) -> "Pair":
-        """The pair with both sides, alignment and weights reversed; EOS remains last."""
-        points = word_alignments.from_end(self.alignment, len(self.target), len(self.source))
-        return self.target_from_end()._replace(source=self.source[::-1], alignment=points)
-
-    def after(self, first: "Pair", *, reversed_target: bool) -> "Pair":
+    def after(self, first: "Pair") -> "Pair":
         """This pair joined with the preceding pair; keeps the weight of this sentence."""
         s, t = len(first.source), len(first.target)
-        here, there = (0, len(self.target)) if reversed_target else (t, 0)
-        points = [(i, j + there) for i, j in first.alignment if i < s and j < t]  # without its EOS
-        points += [(i + s, j + (here if j < len(self.target) else t)) for i, j in self.alignment]
-        pairs = (self, first) if reversed_target else (first, self)
+        points = [(i, j) for i, j in first.alignment if i < s and j < t]  # without its EOS
         return self._replace(
             source=first.source + self.source,
-            target=pairs[0].target + pairs[1].target,
-            alignment=sorted(points),
-            weights=[*pairs[0].weights[:-1], *pairs[1].weights[:-1], *self.weights[-1:]],
+            target=first.target + self.target,
+            alignment=points + [(i + s, j + t) for i, j in self.alignment],
+            weights=[*first.weights[:-1], *self.weights],
         )
 
 
@@ -136,21 +133,23 @@ class Encoding:
         return pairs
 
     def _fitting(self, pair: Pair, *, first_epoch: bool) -> Pair | None:
-        """The pair, cut to the maximum length if `crop`; None if it is too long."""
+        """The pair as the rules reverse and cut it; None if it is too long."""
         limit, crop = self._rules.max_length, self._rules.crop
+        if self._rules.reverses == "target":
+            pair = pair.from_end(source=False)
         if max(len(pair.source), len(pair.target)) > limit:
             self.skipped["cut" if crop else "too long"] += first_epoch
             if not crop:
                 return None
             pair = pair.cut(limit)
         self._pairs += first_epoch
-        return pair.from_end() if self._rules.reverses == "both" else pair
+        return pair.from_end(source=True) if self._rules.reverses == "both" else pair
 
     def _joined(self, pairs: list[Pair]) -> Pair:
         """The last pair, joined with as many preceding pairs as the maximum length allows."""
         *before, pair = pairs
         for first in reversed(before):
-            longer = pair.after(first, reversed_target=self._rules.reverses == "target")
+            longer = pair.after(first)
             if max(len(longer.source), len(longer.target)) > self._rules.max_length:
                 break
             pair = longer
@@ -190,7 +189,7 @@ class Encoding:
             weights = [files.factor * weight for weight in weights]
         pair = Pair(source, target, points, weights, [self.read])
         self.read += len(target) + 1
-        return pair.target_from_end() if self._rules.reverses == "target" else pair
+        return pair
 
     def _followed(
         self, alignment: str, texts: tuple, variant: tuple

@@ -31,6 +31,17 @@ def words_and_shares(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return _ids(rows), probabilities / probabilities.sum(axis=1, keepdims=True)
 
 
+def from_the_end(lengths: np.ndarray) -> np.ndarray:
+    """The places, (W,), of the words of joined sentences from last to first, each EOS still last.
+
+    lengths: of the sentences with EOS, (N,), with sum W.
+    """
+    ends = np.cumsum(lengths)
+    begin, end = np.repeat(ends - lengths, lengths), np.repeat(ends, lengths)
+    place = np.arange(len(end))
+    return np.where(place == end - 1, place, begin + end - 2 - place)
+
+
 def read(path: PathLike, words: int, vocabulary: int) -> tuple[np.ndarray, str]:
     """Map a file for a text with `words` target words and ends of sentences: (words,K) of ENTRY.
 

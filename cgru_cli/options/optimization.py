@@ -56,15 +56,14 @@ class OptimizationOptions(BatchOptions):
 
     teacher: str | None = TEACHING.values(
         excludes="""
-        --right-left --max-length-crop --all-caps-every --english-title-case-every --typos-every
+        --max-length-crop --all-caps-every --english-title-case-every --typos-every
         --no-full-stop-every --join-every --copy""".split(),
         applies_to=Scope.MACHINE,
     )("""
         --teacher FILE.npy: the most probable words of a larger model at each word of the training
         text, from cgru score --word-top-k; the text must be one pair of files""")
     teacher_weight: float = TEACHING.number(0, 1, default=0.5)("""
-        --teacher-weight W: weight of the teacher's words; the words of the text have the weight 1 -
-        W""")
+        --teacher-weight W: weight of the teacher's words; the reference gets 1 - W""")
 
     mrt_samples: int = RISK.whole(1, 100_000, default=100)("""
         --mrt-samples N (--samplesN): number of sampled translations of each source sentence""")

@@ -54,11 +54,13 @@ def write(plan: ScorePlan, models: Sequence[LoadedModel], pairs: Pairs) -> None:
         ]
         target, mask = models[0].target_batch([line[0].target for line in lines])
         ids, log_probs = top_words(sources, target, mask)
-        ends = np.cumsum(mask.sum(axis=1, dtype=np.int64))[:-1]
-        columns = [np.split(ids, ends), np.split(log_probs, ends)]
+        lengths = mask.sum(axis=1, dtype=np.int64)
         if models[0].right_left:
-            columns = [list(map(in_text_order, column)) for column in columns]
-        yield from zip(numbers, zip(*columns, strict=True), strict=True)
+            order = teacher_words.from_the_end(lengths)
+            ids, log_probs = ids[order], log_probs[order]
+        ends = np.cumsum(lengths)[:-1]
+        rows = zip(np.split(ids, ends), np.split(log_probs, ends), strict=True)
+        yield from zip(numbers, rows, strict=True)
 
     in_order, first = InOrder[tuple[np.ndarray, np.ndarray]](), 0
     progress = ProgressCounter("pairs", options.quiet)
@@ -84,8 +86,3 @@ def write(plan: ScorePlan, models: Sequence[LoadedModel], pairs: Pairs) -> None:
             first += len(window)
         writer.close()
     progress.close()
-
-
-def in_text_order(rows: np.ndarray) -> np.ndarray:
-    """The rows (T,..) of words that were written from right to left, and of the end of sentence."""
-    return np.concatenate([rows[-2::-1], rows[-1:]])

@@ -45,6 +45,11 @@ class Texts:
     def targets(self) -> list[PathLike]:
         return [files.target for files in self.files]
 
+    def _target_side(self) -> Texts:
+        files = tuple(files._replace(source=None) for files in self.files)
+        dev = (None, self.dev[1]) if self.dev else None
+        return Texts(files, self.vocabularies[-1:], dev, preprocessing=self.preprocessing)
+
     @classmethod
     def of(cls, options: TrainOptions, folder: str | None) -> Texts:
         """The files that the options name, completed by the files of a prepared folder.
@@ -52,15 +57,10 @@ class Texts:
         Raises UsageError if a file is missing in both, CgruError for files that cannot be read.
         """
         prepared = _prepared(Path(folder)) if folder else cls((), ())
-        if not options.has_source:  # only the target side of a prepared folder
+        if not options.has_source:
             if options.valid_reference:
                 raise UsageError("--valid-reference: a language model translates nothing")
-            prepared = cls(
-                tuple(files._replace(source=None) for files in prepared.files),
-                prepared.vocabularies[-1:],
-                (None, prepared.dev[1]) if prepared.dev else None,
-                preprocessing=prepared.preprocessing,
-            )
+            prepared = prepared._target_side()
         sides = _training_text(options)
         files = tuple(itertools.starmap(Files, zip(*sides, strict=True))) or prepared.files
         if not files:

@@ -2,9 +2,17 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cgru_cli.corpus.columns import GrowingArray
-from cgru_cli.corpus.teacher_words import ENTRY, entries, read, words_and_shares
+from cgru_cli.corpus.teacher_words import (
+    ENTRY,
+    entries,
+    from_the_end,
+    read,
+    words_and_shares,
+)
 from cgru_cli.errors import CgruError
 
 
@@ -64,3 +72,12 @@ def test_what_does_not_fit_is_refused(tmp_path):
             read(tmp_path / name, 4, 12)
     with pytest.raises(CgruError, match=r"missing\.npy"):
         read(tmp_path / "missing.npy", 4, 12)
+
+
+@given(st.lists(st.lists(st.integers(), min_size=1)))
+def test_words_from_the_end(sentences):
+    """Each sentence's last word, its end, stays the last."""
+    joined = np.array([word for words in sentences for word in words], object)
+    lengths = np.array(list(map(len, sentences)), int)
+    expected = [word for *words, end in sentences for word in [*words[::-1], end]]
+    assert joined[from_the_end(lengths)].tolist() == expected

@@ -48,10 +48,11 @@ def test_the_teacher_changes_with_the_text(data, model, tmp_path):
     trained(*given, *again, "--no-restore-corpus")
 
 
-def test_a_teacher_that_is_sure_of_the_text_teaches_the_same(data, model, tmp_path):
+@pytest.mark.parametrize("more", [(), ("--right-left",)])
+def test_a_teacher_that_is_sure_of_the_text_teaches_the_same(data, model, tmp_path, more):
     """Lines that are left out do not shift the others' words."""
     file = teacher(data, tmp_path / "t.npy", 0)
-    given = (*PLAIN, *SHORT, "--max-length", 4, "--label-smoothing", 0.1)
+    given = (*PLAIN, *SHORT, "--max-length", 4, "--label-smoothing", 0.1, *more)
     trained(data, "-m", model, *given, "--objective", "distill", "--teacher", file)
     plain = tmp_path / "plain" / "m.npz"
     trained(data, "-m", plain, *given)
@@ -92,7 +93,6 @@ def test_what_does_not_fit_is_refused(data, model, tmp_path):
     for given, code, part in (
         (("--objective", "distill"), 2, "with --teacher"),
         (("--teacher", file), 2, "--objective distill"),
-        ((*distill, file, "--right-left"), 2, "--right-left"),
         ((*distill, data / "train.src"), 1, "not a file of cgru score"),
         ((*distill, file, "-t", data / "dev.src", data / "dev.trg"), 1, "and the training text"),
     ):  # fmt: skip
