@@ -8,9 +8,8 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Unpack, overload
+from typing import Any, NamedTuple, Protocol, Unpack, overload
 
-from ..documents.sentences import Sentences
 from ..errors import CgruError, UsageError
 from ..formats.loaded_model import LoadedModel, ModelSource, loaded_models
 from ..options.keywords import (
@@ -37,6 +36,14 @@ from .session import Session
 
 _PRINTED = ("n_best", "n_best_size", "word_scores", "alignment")  # options for `printed`
 _NOTHING = Hypothesis((), False, -math.inf, -math.inf)
+
+
+class Splitter(Protocol):
+    """Splits a line, and joins the translations of its parts."""
+
+    def split(self, line: str, /) -> list[str]: ...
+
+    def join(self, texts: list[str], /) -> str: ...
 
 
 class TranslatorSettings(NamedTuple):
@@ -211,12 +218,13 @@ class Translator:
         *,
         lines: str | None = None,
         markup: str | None = None,
-        sentences: Sentences | None = None,
+        sentences: Splitter | None = None,
     ) -> tuple[list[str], Undo]:
         """The lines to translate of a text, and the function from their translations to its own.
 
         lines: the line break at which to split the text; markup: html or markdown, the form of the
-        marks in each line to place in its translation; sentences: splits each line into sentences.
+        marks in each line to place in its translation; sentences: splits each line into sentences,
+        and joins their translations.
         For translations of a `session`; `translate` does this by its options.
         """
         plan = self._stepwise.plan
