@@ -209,7 +209,7 @@ def test_a_bad_line_is_refused_before_the_search(of_labels, of_vectors):
     """This lets a server refuse only that line."""
     for model, line in ((of_labels, "music"), (of_vectors, "1 x")):
         with pytest.raises(CgruError, match=r"^line 2: "):
-            Translator(str(model))._search.requests.read(line, 1)
+            Translator(str(model)).session().read(line, 1)
 
 
 def arrays_with(tmp_path, array):
