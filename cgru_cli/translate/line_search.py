@@ -91,21 +91,21 @@ class LineSearch:
         if not serving:
             self.networks.ensemble  # noqa: B018 - prepares them
         self._members = Members(self.networks.prepared) if shows_each else None
-        self._follow(plan)
+        self._follow(plan, None)
 
     def following(self, plan: SearchPlan) -> LineSearch:
         """A search with the same networks and another plan, for the same models and weights."""
         other = copy.copy(self)
-        other._follow(plan)
+        other._follow(plan, self.requests)
         return other
 
-    def _follow(self, plan: SearchPlan) -> None:
+    def _follow(self, plan: SearchPlan, base: RequestReader | None) -> None:
         from ..search.beam import max_tokens_of, mebibytes_of_word
 
         self.plan = plan
         source = next((loaded for loaded in self.models if loaded.reads_source), self.models[0])
         self._filters = filters_of(plan)
-        self.requests = RequestReader(plan, self.models[0], source)
+        self.requests = RequestReader(plan, self.models[0], source, base)
         self.results = Results(plan, self.models, source, self._members)
         beam_size, workspace = plan.settings.beam_size, plan.options.workspace
         structures = [loaded.model.structure for loaded in self.models]

@@ -21,9 +21,16 @@ if TYPE_CHECKING:
 class RequestReader:
     """Reads lines, and phrases that their translations must or must not contain."""
 
-    def __init__(self, plan: SearchPlan, target: LoadedModel, source: LoadedModel):
+    def __init__(
+        self,
+        plan: SearchPlan,
+        target: LoadedModel,
+        source: LoadedModel,
+        base: RequestReader | None = None,
+    ):
         """target: the model that defines the words of translations; source: the model that defines
-        the words of lines, the same model if no model reads a source.
+        the words of lines, the same model if no model reads a source; base: a reader for these
+        models, to reuse the file of --avoid.
         """
         self._plan, self._target, self._source = plan, target, source
         self._generates = not source.reads_source
@@ -32,11 +39,15 @@ class RequestReader:
         self._takes_empty = self._generates or classifies
         self._lines = source.source_lines(plan.reading)
         self._phrases = Phrases(target, plan.reading)
-        avoid = plan.options.avoid
-        phrases = read_phrases(avoid) if avoid else []
-        self._avoided = self._phrases.avoided_of_file(phrases, avoid or "")
+        self._of_file: list[str] = []
+        self._avoided: list[tuple[int, ...]] = []
+        if base:
+            self._of_file, self._avoided = base._of_file, base._avoided
+        elif avoid := plan.options.avoid:
+            self._of_file = read_phrases(avoid)
+            self._avoided = self._phrases.avoided_of_file(self._of_file, avoid)
         copying = plan.copying if plan.placeholders else None
-        self._avoided_spans = [one for one in phrases if copying and copying.spans(one)]
+        self._avoided_spans = [one for one in self._of_file if copying and copying.spans(one)]
         self._avoiding = lru_cache(self._avoiding_also)
         self._placeholders = target.target.encode(PLACEHOLDERS[: plan.placeholders])
 

@@ -183,3 +183,14 @@ def test_phrases_are_forced_only_where_a_translation_lacks_them(translator):
     lacked = [next(word for word in "ABCDF" if word not in one.tokens) for one in plain]
     forced = translator.translate(lines, constraints=[[word] for word in lacked], **given)
     assert all(word in one.tokens for word, one in zip(lacked, forced, strict=True))
+
+
+def test_phrases_to_avoid_are_read_once(path, tmp_path):
+    file = tmp_path / "avoid"
+    plain = Translator(path)
+    first = plain.translate("a b c").tokens[0]
+    file.write_text(f"{first}\n")
+    translator = Translator(path, avoid=str(file))
+    file.unlink()
+    for beam_size in (None, 3):
+        assert first not in translator.translate("a b c", beam_size=beam_size).tokens
