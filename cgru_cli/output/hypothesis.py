@@ -45,6 +45,13 @@ class Hypothesis(NamedTuple):
         view = View.of("this hypothesis", self.source, self)
         return Heatmap.of(view, " ".join(self.source), self.text)
 
+    def __repr__(self) -> str:
+        return f"Hypothesis({self.text!r}, total={self.total:.4g})"
+
+    def _repr_html_(self) -> str | None:
+        """The heat map in a notebook, if there is attention."""
+        return None if self.alignment is None else self.heatmap()._repr_html_()
+
     def reversed(self) -> Hypothesis:
         """The hypothesis with words and their rows in reverse order; EOS remains last."""
         T = len(self.tokens)

@@ -212,6 +212,8 @@ class Translator:
         listed = list(results)
         return listed[0] if single else listed
 
+    __call__ = translate
+
     def filtered(
         self,
         text: str,

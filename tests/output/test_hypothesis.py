@@ -28,3 +28,15 @@ def test_cut_translation_has_no_row_for_eos():
     cut = Hypothesis(["a", "b"], False, -3.0, -3.0, np.array([-1, -2], np.float32))
     assert cut.reversed().word_scores.tolist() == [-2, -1]
     assert cut.reversed().alignment is None
+
+
+def test_it_is_shown_in_a_line_and_with_its_attention_in_a_notebook():
+    plain = Hypothesis(["Wo", "ist"], True, -1.5, -0.50001)
+    assert repr(plain) == "Hypothesis('Wo ist', total=-0.5)"
+    assert plain._repr_html_() is None
+    attended = plain._replace(
+        source=["where", "is"],
+        alignment=np.eye(3, dtype=np.float32),
+        word_scores=np.array([-0.5, -0.5, -0.5], np.float32),
+    )
+    assert "<iframe" in attended._repr_html_()
