@@ -40,11 +40,11 @@ LINES["score"] += [
     ["-m", "model.npz", "-s", "source", "-t", "target", "--word-top-k", "2", "-o", "top.npy"],
     ["--metric", "bleu", "-t", "target", "--reference", "target"],
 ]
-# Prints the exit codes and the imported ones of some packages, after running lines of a command.
+# Prints the exit codes and the imported ones of some packages, after running command lines.
 RUN = """
 import sys
 from cgru_cli.cli import main
-codes = [main([sys.argv[1], *line], standalone_mode=False) for line in {lines!r}]
+codes = [main(line, standalone_mode=False) for line in {lines!r}]
 print("codes", *[code or 0 for code in codes], file=sys.stderr)
 print("imported", *sorted({packages!r} & sys.modules.keys()), file=sys.stderr)
 """
@@ -77,11 +77,11 @@ def folder(tmp_path_factory):
     return folder
 
 
-def run(folder, script, *arguments):
+def run(folder, script):
     """The imported packages that a script reports, its exit codes, and its output."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
-        [sys.executable, "-c", script, *arguments],
+        [sys.executable, "-c", script],
         capture_output=True,
         text=True,
         cwd=folder,
@@ -94,20 +94,19 @@ def run(folder, script, *arguments):
     return found["imported"].split(), found.get("codes", "").split(), done.stdout
 
 
-@pytest.mark.parametrize("command", LINES)
-def test_commands_other_than_train_import_no_tensorflow(command, folder):
-    lines = LINES[command]
-    script = RUN.format(lines=lines, packages=NEEDED_ELSEWHERE)
-    imported, codes, output = run(folder, script, command)
+def test_commands_other_than_train_import_no_tensorflow(folder):
+    lines = [[command, *line] for command in LINES for line in LINES[command]]
+    imported, codes, output = run(folder, RUN.format(lines=lines, packages=NEEDED_ELSEWHERE))
     expected = ["1" if "missing/m.npz" in line else "0" for line in lines]
     assert (imported, codes) == ([], expected)
     assert output
 
 
 def test_serve_imports_no_tensorflow(folder):
-    lines = [["-m", *(f"m{i}={name}" for i, name in enumerate(MODELS)), "--port", "0", "--quiet"]]
+    models = [f"m{i}={name}" for i, name in enumerate(MODELS)]
+    lines = [["serve", "-m", *models, "--port", "0", "--quiet"]]
     server = subprocess.Popen(
-        [sys.executable, "-c", RUN.format(lines=lines, packages=NEEDED_ELSEWHERE), "serve"],
+        [sys.executable, "-c", RUN.format(lines=lines, packages=NEEDED_ELSEWHERE)],
         cwd=folder,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
         stderr=subprocess.PIPE,
@@ -133,14 +132,17 @@ def test_serve_imports_no_tensorflow(folder):
     assert re.search("^imported *$", messages, re.M), messages
 
 
-@pytest.mark.parametrize("use", PYTHON)
-def test_the_python_interface_imports_no_tensorflow_except_for_training(use, folder):
+def test_the_python_interface_imports_no_tensorflow_except_for_training(folder):
+    uses = "\n".join(
+        f"{code}\nassert not {NEEDED_ELSEWHERE!r} & sys.modules.keys(), {use!r}"
+        for use, code in PYTHON.items()
+    )
     script = f"""
 import sys
 import cgru_cli
 assert not {{"numpy", "onnxruntime"}} & sys.modules.keys()
-{PYTHON[use]}
-print("imported", *sorted({NEEDED_ELSEWHERE!r} & sys.modules.keys()), file=sys.stderr)
+{uses}
+print("imported", file=sys.stderr)
 """
     assert run(folder, script)[0] == []
 
@@ -148,12 +150,12 @@ print("imported", *sorted({NEEDED_ELSEWHERE!r} & sys.modules.keys()), file=sys.s
 def test_without_sacrebleu(folder):
     script = "import sys; sys.modules['sacrebleu'] = None\n" + RUN.format(
         lines=[
-            ["-m", "model.npz", "-i", "source", "--mbr", "2"],
-            ["-m", "model.npz", "-i", "source", "--mbr", "2", "--mbr-utility", "bleu"],
+            ["translate", "-m", "model.npz", "-i", "source", "--mbr", "2", *more]
+            for more in ([], ["--mbr-utility", "bleu"])
         ],
         packages=set(),
     )
-    assert run(folder, script, "translate")[1] == ["0", "1"]
+    assert run(folder, script)[1] == ["0", "1"]
     script = """
 import sys
 sys.modules["sacrebleu"] = None
@@ -182,6 +184,6 @@ print("imported", file=sys.stderr)
 def test_help_imports_nothing_heavy(arguments, tmp_path):
     heavy = {"tensorflow", "keras", "onnxruntime", "onnx", "numpy", "h5py", "sentencepiece", "yaml"}
     heavy |= {"sacrebleu", "starlette"}
-    script = RUN.format(lines=[arguments[1:]], packages=heavy)
-    imported, _, output = run(tmp_path, script, arguments[0])
+    script = RUN.format(lines=[arguments], packages=heavy)
+    imported, _, output = run(tmp_path, script)
     assert imported == [] and output
