@@ -167,10 +167,10 @@ def test_a_failed_part_is_missing_and_others_are_complete(recipe, model, tmp_pat
     search = worker.search_of(TranslateOptions(model=(model,), translation_maxlen=8, beam_size=2))
     read = search.requests.read
 
-    def picky(line, number):
+    def picky(fields, number, part):
         if number == 30:
             raise MemoryError("no room")
-        return read(line, number)
+        return read(fields, number, part)
 
     monkeypatch.setattr(search.requests, "read", picky)
     text = text_of(60).encode()

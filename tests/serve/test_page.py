@@ -20,7 +20,7 @@ from cgru_cli.web.page import page_files
 pytestmark = pytest.mark.long
 
 
-FOLDER = files("cgru_cli.output").joinpath("page_files")
+FOLDER = files("cgru_cli.web").joinpath("page_files")
 TEXT = "a b c\nf f a d"
 BACKGROUND = "return getComputedStyle(document.body).backgroundColor"
 READY = "return document.getElementById('status').textContent === 'Ready'"
