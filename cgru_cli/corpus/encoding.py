@@ -17,7 +17,7 @@ from .text_encoding import TextEncoding
 
 @dataclass(frozen=True)
 class Rules:
-    """What determines the encoded text, besides the files and the ids of words.
+    """The choices that determine the encoded text, besides the files and the ids of words.
 
     max_length: the maximum number of words of a side, without EOS; crop: whether to cut longer
     sides, with their alignments and weights, instead of skipping the pair; by_word: whether weights

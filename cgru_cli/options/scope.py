@@ -1,4 +1,4 @@
-"""What an option applies to; elsewhere it is refused, or not compared."""
+"""The parts of models and runs that options apply to."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """Where the words of a prepared line begin in its text."""
 
+import functools
 import html
 import re
 import unicodedata
@@ -35,6 +36,7 @@ def offsets(words: Sequence[str], text: str) -> list[int]:
     return [same[begin] for begin in begins]
 
 
+@functools.lru_cache(1 << 12)
 def _folded(text: str) -> str:
     """The characters by which texts are compared."""
     return "".join(unicodedata.normalize("NFKD", text).casefold().split())
@@ -50,6 +52,8 @@ def _visible(word: str) -> str:
 
 def _aligned(stream: str, shown: str) -> list[int]:
     """The index in `shown` of each character of `stream`, and of its end."""
+    if stream == shown:  # most lines
+        return [*range(len(stream) + 1)]
     found: list[int] = []
     i = 0
     while len(found) < len(stream):

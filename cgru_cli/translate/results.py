@@ -97,7 +97,10 @@ class Results:
         if request.constraints and not results:
             warn(f"line {request.number + 1}: no translation satisfies the constraints")
         source = self._source.without_factors(request.source)
-        hypotheses = [self._hypothesis(result, source, request) for result in results]
+        places: list[int] = []  # of the source's words
+        if self._plan.offsets and results and results[0].alignment is not None:
+            places = offsets([*map(request.undo, source)], request.text)
+        hypotheses = [self._hypothesis(result, source, places, request) for result in results]
         if self._channel and self._channel.within_beam:
             hypotheses = [
                 self._channel.featured(one, len(request.source) + 1, result.channel, result.lm)
@@ -145,9 +148,13 @@ class Results:
         return views
 
     def _hypothesis(
-        self, result: SearchResult, source: Sequence[str], request: PreparedLine
+        self,
+        result: SearchResult,
+        source: Sequence[str],
+        source_places: Sequence[int],
+        request: PreparedLine,
     ) -> Hypothesis:
-        """The hypothesis of a result; source: its words without factors."""
+        """The hypothesis of a result; source: its words without factors, and their offsets."""
         right_left = self._plan.layout.right_left
         ids = result.words[:-1] if result.finished else result.words
         words = self._target.decode(int(i) for i in ids)
@@ -165,10 +172,8 @@ class Results:
         read = words[::-1] if right_left else words
         text = request.undo(self.text(read) if read else "")
         places: list[int] = []
-        source_places: list[int] = []
         if self._plan.offsets and alignment is not None:
             places = offsets([*map(request.undo, read)], text)
-            source_places = offsets([*map(request.undo, source)], request.text)
         return Hypothesis(
             words,
             bool(result.finished),

@@ -128,7 +128,7 @@ def _description(loaded: LoadedModel) -> dict[str, Any]:
     from .. import Translator
 
     _check_steps(loaded)
-    settings = Translator(loaded).settings
+    settings = Translator(loaded, serving=True).settings  # prepares no network
     return {
         "format": _FORMAT,
         "model": {  # as in /v1/models

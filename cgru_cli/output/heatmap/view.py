@@ -16,7 +16,7 @@ MEAN = "mean"  # name of an ensemble's view, beside the views of its models
 
 
 class Attended(Protocol):
-    """What a `Hypothesis` has for a view: see there."""
+    """The fields of a `Hypothesis` that a view reads."""
 
     @property
     def tokens(self) -> Sequence[str]: ...
