@@ -26,10 +26,10 @@ from .memory import check_model
 from .plan import Request
 from .structure_from_options import (
     check_effects,
-    described,
     new_structure,
-    resized,
-    understood,
+    options_of,
+    own_name,
+    with_sizes,
 )
 from .texts import Texts, check_eos, read_vocabularies
 
@@ -83,7 +83,7 @@ def draw(model: Model, vocabularies: Sequence[Vocabulary], options: TrainOptions
     The options determine the sizes. Raises CgruError for models and vectors that do not fit.
     """
     if options.begins_from is None:
-        structure = model.structure = resized(model.structure, options)
+        structure = model.structure = with_sizes(model.structure, options)
         check_model(structure, options)
         model.arrays |= interruptible(  # gigabytes of random numbers take a while
             lambda: initial_arrays(structure, options.init, options.seed, options.lstm_forget_bias)
@@ -159,14 +159,14 @@ def _check_structure(options: TrainOptions, trained: Model, explicit: Collection
             raise UsageError(
                 f"{flag(TrainOptions, name)} is for new models, not for --pretrained-model"
             )
-    values = described(trained.structure)
+    values = options_of(trained.structure)
     if options.dec_cell:  # --cell is then the encoder's
         values["cell"] = values.get("enc_cell", values["cell"])
     for name, value in values.items():
-        request = understood(name, getattr(options, name))
-        if request != value and (request != getattr(default, name) or name in explicit):
+        option = own_name(name, getattr(options, name))
+        if option != value and (option != getattr(default, name) or name in explicit):
             raise UsageError(
-                f"{flag(TrainOptions, name)} {request}: {trained.path} has {value}, which "
+                f"{flag(TrainOptions, name)} {option}: {trained.path} has {value}, which "
                 "--pretrained-model keeps"
             )
     check_effects(options, trained.structure)

@@ -10,7 +10,6 @@ from ...formats.model import Model
 from ...options.train import TrainOptions
 from ...text.vocabulary import Vocabulary
 from .folder import RunFolder
-from .learning_rate import Schedule
 from .patience import Patience
 from .state import Course
 
@@ -78,7 +77,6 @@ class Conventions:
         step: TrainingStep,
         course: Course,
         patience: Patience,
-        schedule: Schedule,
     ) -> list[str]:
         """Write the files with which the program continues the run; returns lines for the log."""
         return []
