@@ -14,6 +14,7 @@ from .builders import build_optimizer, build_training
 from .dry_run import describe
 from .loop import OnValidation
 from .plan import Request
+from .run.state import shared_options
 from .setup import Setup, read_inputs
 from .tab_separated import with_standard_input
 
@@ -35,7 +36,7 @@ def run(
     text, vocabularies, models and folders; Stopped, after saving, if a signal ends the run.
     """
     with with_standard_input(options) as options, contextlib.ExitStack() as stack:
-        request = Request.of(options, explicit, data, settings)
+        request = Request(options, explicit, data, settings or {}).with_widths
         if not options.dry_run:
             _train(request, stack, on_validation)
             return
@@ -81,5 +82,11 @@ def _join(options: TrainOptions) -> Replicas:
 def _read_in_turn(request: Request, stack: contextlib.ExitStack, replicas: Replicas) -> Setup:
     """Read the inputs in each process; worker 0 goes first, because the others read its files."""
     first = replicas.is_first
-    of_first = replicas.run_in_all(lambda: read_inputs(request, stack) if first else None)
-    return replicas.run_in_all(lambda: of_first or read_inputs(request, stack, first=False))
+
+    def read() -> Setup:
+        setup = read_inputs(request, stack, first=first)
+        setup.shared_options = shared_options(setup.plan.options)
+        return setup
+
+    of_first = replicas.run_in_all(lambda: read() if first else None)
+    return replicas.run_in_all(lambda: of_first or read())

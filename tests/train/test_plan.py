@@ -62,7 +62,8 @@ def test_options_of_validation_need_text(name, value):
     for final in (False, True):
         with pytest.raises(UsageError, match=f"^{flag(TrainOptions, name)}: there is no text"):
             plan(**options, **{name: value}, final=final)
-    assert plan(**options | {"explicit": ()}, **{name: value})  # of a file of Marian
+    assert plan(**options, **{name: value}, compat="marian")
+    assert plan(**options | {"explicit": None}, **{name: value})  # of a file of Marian
     assert plan(**options)
     for known in (getattr(TrainOptions, name), OF_VALIDATION.get(name)):
         if known is not None:

@@ -87,6 +87,8 @@ class NematusConventions(Conventions):
 
     saves_best = True
 
-    @property
-    def keeps_last(self) -> bool:  # type: ignore[override]
-        return self.options.compat == "nematus-tf"
+
+class NematusTfConventions(NematusConventions):
+    """The conventions of Nematus-TF."""
+
+    keeps_last = True
