@@ -163,15 +163,13 @@ class TrainingPlan:
             metrics = ("cross-entropy", "accuracy" if options.type in LABELLING else other)
         return (*metrics, "translation") if scripted and not {*SCRIPTED} & {*metrics} else metrics
 
-    def check(self, explicit: Collection[str] | None = None, *, final: bool = True) -> None:
+    def check(self, explicit: Collection[str] | None = None) -> None:
         """Refuse options that contradict each other, or with which training would not end.
 
-        explicit: options that are refused if they have no effect, except another program's. final:
-        whether no default is still to be chosen. Raises UsageError, naming the option.
+        explicit: options that are refused if they have no effect, except another program's. Raises
+        UsageError, naming the option.
         """
         options = self.options
-        if final:  # what options need is known now
-            options.replaced(defaults="fixed")
         _check_objective(options)
         _check_numbers(options)
         limits, warmup = self.after, self.batch_warmup
@@ -222,8 +220,10 @@ def resolve(
     beginning, new = begin(recorded, options, decided, facts)
     chosen, earlier = still_applying(beginning, decided)
     options = options.replaced(**(earlier | chosen))
+    options.replaced(defaults="fixed")  # no default can still supply what an option needs
     plan = TrainingPlan(options, can_validate, chosen, beginning)
-    plan.check()
+    if earlier:  # chosen values contradict no option
+        plan.check()
     validates = bool(plan.metrics)
     why = " (an earlier version of cgru did not save them)" if recorded else ""
     before = {name: value for name, value in chosen.items() if name not in new}

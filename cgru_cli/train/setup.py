@@ -110,8 +110,7 @@ def _texts(request: Request) -> Texts:
         raise UsageError("name the model: cgru train DATA -m MODEL.npz")
     write_model.output_path(options.model, "npz")
     texts = Texts.of(options, request.data)
-    plan = TrainingPlan(options, can_validate=texts.dev is not None)
-    plan.check(request.explicit, final=not request.data_decides)
+    TrainingPlan(options, can_validate=texts.dev is not None).check(request.explicit)
     check_extras(options)
     make_missing(texts, options)
     return texts
