@@ -42,13 +42,13 @@ def train_model(
     """
     with in_python():
         known = [*statements(TrainOptions).keys() - NOT_IN_PYTHON - {"dry_run"}]
-        asked = TrainOptions.of(checked(TrainOptions, options, known))
-        if asked.model is None:
+        values = TrainOptions.of(checked(TrainOptions, options, known))
+        if values.model is None:
             raise UsageError('model: name the file to write, such as "run/model.npz"')
         import_tensorflow()
         try:
             folder = None if data is None else os.fspath(data)
-            job.run(asked, folder, on_validation, stated=options)
+            job.run(values, folder, on_validation, explicit=options)
         except Stopped:
             raise KeyboardInterrupt from None
-        return load_model(asked.model)
+        return load_model(values.model)
