@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from cases import random_arrays, tiny
+from cases import dropped_for, random_arrays, tiny
 from forced import force_decode
 from models import EOS, double_precision, pad_source, pad_target
 from tables import each_row
@@ -33,8 +33,8 @@ def by_name(structure, drawn):
 
 
 def drawn(structure, rates, sizes=(400, 30, 20), seed=0):
-    found = masks(structure, rates, np.random.default_rng(seed), *sizes)
-    return by_name(structure, found)
+    rng, names = np.random.default_rng(seed), ("sentences", "source_length", "target_length")
+    return by_name(structure, masks(structure, rates, rng, **dict(zip(names, sizes, strict=True))))
 
 
 def check(mask, rate):
@@ -224,8 +224,7 @@ class ByHand:
 def test_the_network_with_masks_by_hand(rates):
     """The same mask at every position, another for every matrix and sentence."""
     arrays, examples = random_arrays(STRUCTURE), batch()
-    sizes = (*examples.source_mask.shape, examples.target.shape[1])
-    given = masks(STRUCTURE, rates, np.random.default_rng(3), *sizes)
+    given = dropped_for(STRUCTURE, rates, examples, 3)
     names = by_name(STRUCTURE, given)
     expected = [
         ByHand(arrays, names, sentence).log_p(*pair) for sentence, pair in enumerate(SENTENCES)
@@ -273,8 +272,7 @@ def test_dropped_words_have_zero_embeddings():
 def test_masks_of_ones_change_nothing(changes):
     structure, examples = tiny(**changes), batch()
     arrays = random_arrays(structure)
-    sizes = (*examples.source_mask.shape, examples.target.shape[1])
-    given = masks(structure, Rates(0.5, 0.5, 0.5, 0.5, 0.5), np.random.default_rng(0), *sizes)
+    given = dropped_for(structure, Rates(0.5, 0.5, 0.5, 0.5, 0.5), examples)
     ones = {name: np.ones_like(mask) for name, mask in given.items()}
     expected = float(CrossEntropy().cost(Network(structure, arrays, packed=True), examples))
     found = float(
