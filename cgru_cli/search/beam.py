@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..parameters.structure import EOS_ID, Structure
-from .decoder_states import DecoderStates
-from .hypotheses import History, Rows, SearchBatch, SearchResult, expand
+from .decoder_states import DecoderStates, Rows
+from .hypotheses import History, SearchBatch, SearchResult
 from .ranking import LogProbability
 from .sampling import Draws
 from .settings import SearchSettings
@@ -98,7 +98,8 @@ class BeamSearch:
         # 1. Expand each row by its most probable words, and by words that constraints require.
         steps = self.history.count - sentences.first[rows.sentence]
         next_words = self.tracker.next_words(rows.sentence, steps)
-        expansion = expand(self.states, rows, self.ranking.count, self.settings, next_words)
+        count = self.ranking.count
+        expansion = self.states.expand(rows, count, self.settings, next_words)
 
         # 2. Rank all extensions, and choose the best ones for the places left in each beam.
         totals = self.ranking.totals(rows.sentence, rows.totals(expansion), expansion)
