@@ -186,10 +186,10 @@ def _channel_model(options: TranslateOptions, direct: LoadedModel) -> LoadedMode
     path = channel.model.path
     if not (channel.reads_words and channel.writes_text):
         raise CgruError(f"--channel-model: {_named(channel)}; a translation model is needed")
-    given, reverse = (
+    sides, channel_sides = (
         [one.sources[0].fingerprint, one.target.fingerprint] for one in (direct, channel)
     )
-    if reverse == given != given[::-1]:
+    if channel_sides == sides != sides[::-1]:
         raise CgruError(
             f"--channel-model: {path} has the source and target words of {direct.model.path}: it "
             "translates in the same direction, not in the reverse one"
@@ -249,12 +249,12 @@ def in_order_of(vocabulary: Vocabulary, loaded: LoadedModel) -> LoadedModel:
     Each word keeps its probability. Ids without a word, in files with gaps, are matched in order.
     """
     model, own = loaded.model, loaded.target
-    size = model.structure.target_vocabulary
-    before = {EOS_ID: EOS_ID, vocabulary.unk_id: own.unk_id}  # by new id
-    words = {i: word for i, word in vocabulary.words.items() if i not in before}
-    before |= zip(words, own.encode(words.values()), strict=True)
-    left = iter(sorted(set(range(size)) - set(before.values())))
-    order = np.array([before[i] if i in before else next(left) for i in range(size)])
+    own_ids = {EOS_ID: EOS_ID, vocabulary.unk_id: own.unk_id}  # by the vocabulary's ids
+    words = {i: word for i, word in vocabulary.words.items() if i not in own_ids}
+    own_ids |= zip(words, own.encode(words.values()), strict=True)
+    every = range(model.structure.target_vocabulary)
+    unused = iter(sorted({*every} - {*own_ids.values()}))
+    order = np.array([own_ids[i] if i in own_ids else next(unused) for i in every])
     arrays = dict(model.arrays)
     for row in model.parameters():
         for axis, letter in enumerate(row.shape):

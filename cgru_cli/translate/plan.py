@@ -207,13 +207,13 @@ def _first(*values: Any) -> Any:
 
 def _reading(options: TranslateOptions, models: Sequence[LoadedModel]) -> Reading:
     """How lines become words. Raises UsageError for options that preprocessing makes redundant."""
-    asked = {
+    replacing = {
         "--bpe": options.bpe is not None,
         "--join-bpe": options.join_bpe,
         "--no-spm-encode": options.no_spm_encode,
         "--no-spm-decode": options.no_spm_decode,
     }
-    preprocessing = None if options.no_preprocess else preprocessing_of(models, asked)
+    preprocessing = None if options.no_preprocess else preprocessing_of(models, replacing)
     if options.bpe is not None:
         for loaded in models:
             if loaded.target.processor is not None:
@@ -335,7 +335,7 @@ def _sampling(options: TranslateOptions, models: Sequence[LoadedModel]) -> Sampl
     kind = options.output_sampling
     if kind is None and (not options.mbr or options.mbr_n_best):
         return None
-    asked = kinds.sampling(kind or MBR_SAMPLING)
-    if asked.get("top", 0) >= models[0].model.structure.target_vocabulary:
-        del asked["top"]  # the same as sampling from all words, but faster
-    return Sampling(**asked, seed=options.seed)
+    values = kinds.sampling(kind or MBR_SAMPLING)
+    if values.get("top", 0) >= models[0].model.structure.target_vocabulary:
+        del values["top"]  # the same as sampling from all words, but faster
+    return Sampling(**values, seed=options.seed)
