@@ -52,7 +52,7 @@ def _run(options: TranslateOptions) -> None:
             finally:
                 if apart:
                     apart.close()
-                search.requests.report()
+                search.preparer.report()
 
 
 def _document(options: TranslateOptions) -> None:

@@ -126,12 +126,12 @@ class NoisyChannel:
         return ChannelRanking(self._sum, self._candidates or 0, score)
 
     def scored(
-        self, requests: Sequence[PreparedLine], lists: Sequence[Sequence[Hypothesis]]
+        self, lines: Sequence[PreparedLine], lists: Sequence[Sequence[Hypothesis]]
     ) -> list[list[Hypothesis]]:
         """Add the scores of both models to the hypotheses of each line, in the same order."""
         sources, of_channel, of_lm = [], [], []
-        for request, hypotheses in zip(requests, lists, strict=True):
-            number, source = request.number, self._source(request)
+        for line, hypotheses in zip(lines, lists, strict=True):
+            number, source = line.number, self._source(line)
             for one in hypotheses:
                 words, text = self._reading_order(one.tokens), join_bpe(one.text)
                 sources.append(source)
@@ -142,21 +142,21 @@ class NoisyChannel:
         lm = iter(self._lm_scores(of_lm).tolist())
         return [
             [
-                self.featured(one, len(request.source) + 1, next(channel), next(lm))
+                self.featured(one, len(line.source) + 1, next(channel), next(lm))
                 for one in hypotheses
             ]
-            for request, hypotheses in zip(requests, lists, strict=True)
+            for line, hypotheses in zip(lines, lists, strict=True)
         ]
 
     def _reading_order(self, words: Sequence[str]) -> list[str]:
         return list(words[::-1] if self._direct.right_left else words)
 
-    def _source(self, request: PreparedLine) -> list[str]:
+    def _source(self, line: PreparedLine) -> list[str]:
         """The words of a line as the channel model writes them, in reading order."""
         if self._channel_reading is None:
-            return list(self._direct.without_factors(request.source))
-        text = join_bpe(request.text)
-        return self._channel.target_words(text, request.number, self._channel_reading)
+            return list(self._direct.without_factors(line.source))
+        text = join_bpe(line.text)
+        return self._channel.target_words(text, line.number, self._channel_reading)
 
     def featured(
         self, hypothesis: Hypothesis, source_length: int, channel: float, lm: float

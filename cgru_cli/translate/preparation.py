@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..search.constraints import Avoided, Constraints
 
 
-class RequestReader:
+class LinePreparer:
     """Reads lines, and phrases that their translations must or must not contain."""
 
     def __init__(
@@ -27,7 +27,7 @@ class RequestReader:
         plan: SearchPlan,
         target: LoadedModel,
         source: LoadedModel,
-        base: RequestReader | None = None,
+        base: LinePreparer | None = None,
     ):
         """target: the model that defines the words of translations; source: the model that defines
         the words of lines, the same model if no model reads a source; base: a reader for these

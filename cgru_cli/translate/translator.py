@@ -292,7 +292,7 @@ class Translator:
     def tokenize(self, line: str) -> list[str]:
         """The words or sub-words of a source line, as the first model reads it."""
         with in_python():
-            return self._search.requests.words(one_text("line", line))
+            return self._search.preparer.words(one_text("line", line))
 
     def detokenize(self, words: Sequence[str]) -> str:
         """The text of words or sub-words of the target, as in `Hypothesis.tokens`."""
@@ -344,7 +344,7 @@ class Translator:
         windows = sizes(plan.mini_batch * plan.maxi_batch, growing=growing)
         with self._wording(), counting("lines", progress) as counted:
             yield from counted(in_order(lines, windows, results))
-            search.requests.report()
+            search.preparer.report()
 
     def __reduce__(self) -> tuple:
         return self._arguments.reduced(Translator)
