@@ -11,15 +11,11 @@ and the median is printed.
   attention, no softmax, no update) for the words trained on, without padding, compared with the
   time of the updates. Recurrent products are computed step by step, the others over all positions
   at once.
-- memory: peak memory of a process that updates on the largest batch of the text, with the scan's
-  gradient and with plain autodiff.
 - first: time from the start of the process to the first update, with empty and filled cache.
 - process: whole training programs on identical batches, one run each: `--warm-up` updates and then
   `--process-updates`. Prints their median words/s and its ratio to each peer's (see `peers.py`).
 - workers (`--workers N`): updates of one process compared with those of N processes that train
   together on this machine with the same total number of threads; bytes sent per update.
-- keras: for LSTMs, only the recurrence of the first reader or of the language model, forward and
-  backward, compared with keras.layers.LSTM in its place in the same graph, on the same batches.
 """
 
 from __future__ import annotations
@@ -48,7 +44,6 @@ from measuring import Clock, Run, process
 from cgru_cli.system import tensorflow_start
 
 MIN_UPDATES = 2  # the first updates of a process trace and allocate
-ALONE = 3  # updates whose peak memory is measured
 MAX_LENGTH = 50
 IN_ORDER = ("--no-shuffle", "--maxi-batch", "1", "--maxi-batch-sort", "none")
 
@@ -86,23 +81,17 @@ def main() -> None:
     parser.add_argument("--peer", nargs="*", default=[], choices=["marian", "nematus"])
     parser.add_argument("--nematus", type=Path, help="the folder that contains nematus/train.py")
     parser.add_argument(
-        "--parts", nargs="*", default=["floor", "memory", "first", "process"],
-        choices=["floor", "keras", "memory", "first", "process"],
+        "--parts", nargs="*", default=["floor", "first", "process"],
+        choices=["floor", "first", "process"],
     )  # fmt: skip
     parser.add_argument("--workers", type=int, default=0, metavar="N")
-    parser.add_argument("--update-alone", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.peer and (arguments.type, arguments.cell) != ("cgru", "gru"):
         parser.error("--peer requires --type cgru --cell gru")
-    if "keras" in arguments.parts and arguments.cell != "lstm":
-        parser.error("--parts keras requires --cell lstm")
     if arguments.workers:
         arguments.parts.append("workers")
     if arguments.type == "seq2seq":
         arguments.enc_type = arguments.enc_type or "reversed"
-    if arguments.update_alone:
-        update_alone(arguments)
-        return
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(arguments, Path(folder))
         for part in arguments.parts:
@@ -163,67 +152,6 @@ class Bench:
                 for what in ("wall", "cpu")
             )
             print(f"{precision}: {wall:.2f} x the speed of {first}, {cpu:.2f} x by CPU", flush=True)
-
-    # -- Keras ---------------------------------------------------------------------------------
-
-    def keras(self) -> None:
-        """Compare the time of keras.layers.LSTM with that of the scan, forward and backward."""
-        tensorflow_start.start("cpu", self.a.threads)
-        from recurrence import Recurrences
-
-        updates = Updates(self.a, self.folder, "float32")
-        pair = Recurrences(updates.structure)
-        turns: list[tuple[Run, Run]] = []
-        for turn in range(self.a.turns + 1):
-            clocks = Clock(), Clock()
-            for batch, _ in itertools.islice(updates.examples, self.a.updates):
-                mask = batch.target_mask if self.a.type == "lm" else batch.source_mask
-                given = pair.inputs(mask)
-                for clock, function in zip(clocks, (pair.scan, pair.keras), strict=True):
-                    with clock:
-                        function(*given)[1][0].numpy()
-            if turn:
-                turns.append((clocks[0].run, clocks[1].run))
-        wall, cpu = (
-            statistics.median(
-                getattr(theirs, what) / getattr(ours, what) for ours, theirs in turns
-            )
-            for what in ("wall", "cpu")
-        )  # fmt: skip
-        print(
-            f"keras.layers.LSTM: {wall:.2f} x the time of the scan, {cpu:.2f} x its CPU; the "
-            f"results differ by at most {pair.difference(*given):.1e} of the largest", flush=True,
-        )  # fmt: skip
-
-    # -- memory --------------------------------------------------------------------------------
-
-    def memory(self) -> None:
-        """Compare the peak memory of updates on the largest batch: scan and autodiff."""
-        peaks = {}
-        for how in ("scan", "autodiff"):
-            command = [sys.executable, __file__, *self.same()]
-            command += ["--update-alone", how, str(self.folder)]
-            said = self.folder / "said"
-            with said.open("w") as output:
-                whole = process(command, stdout=output).peak
-            batch, tensors = said.read_text().splitlines()
-            peaks[how] = float(tensors), whole
-            print(f"{how}: {batch}: peak {float(tensors):.0f} MiB of tensors, "
-                  f"{whole:.0f} MiB of the process", flush=True)  # fmt: skip
-        tensors, whole = (
-            ours / theirs for ours, theirs in zip(*peaks.values(), strict=True)
-        )  # fmt: skip
-        print(
-            f"{tensors:.2f} of autodiff's peak of tensors, {whole:.2f} of its process", flush=True
-        )
-
-    def same(self) -> list[str]:
-        """The options for this run's text and sizes, for a separate process."""
-        return [
-            "--source", str(self.a.source), "--target", str(self.a.target),
-            "--sizes", *map(str, self.a.sizes), "--batch", str(self.a.batch),
-            "--threads", str(self.a.threads), *self.kind(),
-        ]  # fmt: skip
 
     def kind(self) -> list[str]:
         """The options for the type of model, here and in `cgru train`."""
@@ -460,32 +388,6 @@ class Updates:
         more = 100 * (self.positions / self.words - 1)
         waited = 100 * self.waited / self.time
         return f"{more:.1f} % padding; waited for batches {waited:.2f} % of the time"
-
-
-def update_alone(arguments: argparse.Namespace) -> None:
-    """Only update on the batch of the text that takes the most memory."""
-    how, folder = arguments.update_alone
-    tensorflow_start.start("cpu", arguments.threads)
-    import tensorflow as tf
-
-    from cgru_cli.optimization import objective
-    from cgru_cli.train.memory import memory_of_batch
-
-    if how == "autodiff":
-        unroll = objective.unroll
-        objective.unroll = lambda *all, differentiable: unroll(*all, differentiable=False)
-    updates = Updates(arguments, Path(folder), "float32")
-
-    def memory(example: tuple) -> float:
-        shape = *example[0].source_mask.shape, example[0].target.shape[1]
-        return memory_of_batch(updates.structure, *shape)
-
-    largest = max(updates.data.epoch(0, 0), key=memory)
-    updates.examples = itertools.repeat(largest)
-    updates(ALONE)
-    _, source = largest[0].source_mask.shape
-    print(f"{largest[0].sentences} pairs of {source} and {largest[0].target.shape[1]} words")
-    print(tf.config.experimental.get_memory_info("CPU:0")["peak"] / 2**20)
 
 
 def loopback_bytes() -> int:

@@ -9,9 +9,9 @@ from typing import Any
 from ..errors import CgruError
 from ..options import config_file
 from ..options.config_file import ConfigFile
-from .fields import Fields, Given
+from .fields import Fields, TypedOption
 from .row import Takes, as_typed, is_true
-from .tables import Table, own, table
+from .tables import Table, own, table_of
 
 # Keys in Marian's files that are not command-line options.
 _OF_THE_FILE = ("version", "relative-paths", "interpolate-env-vars", "config", "dump-config")
@@ -59,18 +59,18 @@ def _by_table(
     elif values.keys() >= _OF_TRAINER:
         program = program or "marian"
     amun = any(key in values for key in _AMUN_KEYS)
-    theirs = table("amun" if amun else program or "marian", command) or Table("none", ())
+    table = table_of("amun" if amun else program or "marian", command) or Table("none", ())
     interpolate = config_file.is_true(values.get("interpolate-env-vars"))
     fields = Fields(program=program, interpolate=interpolate)
-    known = dataclasses.replace(theirs, rows=(*own(options).rows, *theirs.rows))
-    given = _given(values, path, known, options, relative=relative)
-    fields.add(given, known.stands_for, from_file=True)
+    known = dataclasses.replace(table, rows=(*own(options).rows, *table.rows))
+    typed = _typed_options(values, path, known, options, relative=relative)
+    fields.add(typed, known.stands_for, from_file=True)
     return fields
 
 
-def _given(
+def _typed_options(
     values: Mapping[str, Any], path: str, table: Table, options: type, *, relative: bool
-) -> Iterator[Given]:
+) -> Iterator[TypedOption]:
     """The options in a configuration file: rows, file and key, and values as typed.
 
     Raises CgruError, naming file and key.
@@ -114,15 +114,15 @@ def _given(
             typed = tuple(
                 config_file.beside(t, path) if row.is_path(i) else t for i, t in enumerate(typed)
             )
-        yield Given(row, f"{path}: {key}", list(typed))
+        yield TypedOption(row, f"{path}: {key}", list(typed))
 
 
 def _of_amun(values: dict[str, Any], path: str) -> dict[str, Any]:
     """amun's models and their weights, both by name."""
     scorers, weights = values.pop("scorers"), values.get("weights")
     for name, one in scorers.items() if isinstance(scorers, Mapping) else ():
-        given = one if isinstance(one, Mapping) else {}
-        if given.get("tab") or str(given.get("type")).lower() in ("ape", "kenlm"):
+        scorer = one if isinstance(one, Mapping) else {}
+        if scorer.get("tab") or str(scorer.get("type")).lower() in ("ape", "kenlm"):
             raise CgruError(
                 f"{path}: scorers: {name} cannot be honoured: cgru has neither models that read a "
                 "second source (tab) nor the scorers Ape and KenLM"

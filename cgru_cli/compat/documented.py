@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ..options.flags import flag, statements
 from .row import Alias, Checked, NoEffect, Refused, Row
 from .rows import each
-from .tables import table
+from .tables import table_of
 from .translation import default_of
 
 _MANY = re.compile("^(--(?:transformer|bert|comet)-).+")  # options that are shown as one
@@ -89,8 +89,8 @@ _WITHOUT_EFFECT = {
 
 def documented(program: str, command: str, options: type) -> Iterator[Documented]:
     """Describe every option of a program's command. options: the dataclass of cgru's options."""
-    theirs = table(program, command)
-    for row in theirs.rows if theirs else ():
+    table = table_of(program, command)
+    for row in table.rows if table else ():
         yield _documented(row, options)
 
 

@@ -13,8 +13,8 @@ from ..system.plain_numbers import is_number, plain_number
 from .row import Alias, Checked, NoEffect, Refused, Row, Takes, is_true
 
 
-class Given(NamedTuple):
-    """An option as given in a command line or a file."""
+class TypedOption(NamedTuple):
+    """An option as typed in a command line or a file."""
 
     row: Row
     origin: str  # as typed, or file and key
@@ -43,7 +43,7 @@ class Fields(Settings):
 
     def add(
         self,
-        options: Iterable[Given],
+        options: Iterable[TypedOption],
         stands_for: Callable[[Row], Iterable[tuple[Row, list[str]]]],
         *,
         from_file: bool = False,
@@ -53,7 +53,7 @@ class Fields(Settings):
         Raises UsageError (CgruError for a file) for unsupported options.
         """
         error, bad = (CgruError, CgruError) if from_file else (UsageError, BadValue)
-        aliased: list[Given] = []
+        aliased: list[TypedOption] = []
         for one in options:
             row, origin, values, appends = one
             try:
@@ -73,7 +73,7 @@ class Fields(Settings):
                 continue  # no effect: Marian writes every option into its files
             if isinstance(meant, Alias):
                 if is_true(row.typed(values)):
-                    aliased += (Given(r, origin, v) for r, v in stands_for(row))
+                    aliased += (TypedOption(r, origin, v) for r, v in stands_for(row))
             elif isinstance(meant, Checked):
                 self.checked[meant.name] = tuple(values) or ("true",)
             elif values and row.takes is Takes.SWITCH and is_true(values) == is_true(row.default):
@@ -92,21 +92,21 @@ class Fields(Settings):
                 if name not in self.values:
                     self.values[name], self.origins[name] = value, one.origin
 
-    def _set(self, name: str, value: Any, given: Given) -> None:
+    def _set(self, name: str, value: Any, option: TypedOption) -> None:
         before = self.values.get(name)
-        appends = given.appends or name in ("config", "freeze")
+        appends = option.appends or name in ("config", "freeze")
         if before is not None and isinstance(value, tuple) and appends:
             value = (*before, *value)
         elif name == "after" and before is not None and self.program == "marian":
             value = f"{before},{value}"
-        elif isinstance(before, bool) and self.origins[name] != given.origin:
+        elif isinstance(before, bool) and self.origins[name] != option.origin:
             value = value or before  # two switches with the same meaning in cgru
-        elif before not in (None, value) and self.origins[name] != given.origin:
+        elif before not in (None, value) and self.origins[name] != option.origin:
             raise UsageError(
-                f"{self.origins[name]} {before} and {given.origin} {value} are the same option"
+                f"{self.origins[name]} {before} and {option.origin} {value} are the same option"
             )
         self.values[name] = value
-        self.origins[name] = given.origin
+        self.origins[name] = option.origin
 
     def override(self, later: Settings) -> None:
         """Let the options of a later file, or of the command line, override these."""
@@ -134,14 +134,14 @@ class Fields(Settings):
         """The numbers of a field, () without values. Raises UsageError for other values."""
         value = self.values.get(name, ())
         numbers = []
-        for given in value if isinstance(value, (list, tuple)) else (value,):
+        for number in value if isinstance(value, (list, tuple)) else (value,):
             try:
-                numbers.append(plain_number(float, str(given)))
+                numbers.append(plain_number(float, str(number)))
             except ValueError:
                 numbers.append(math.nan)
             if not math.isfinite(numbers[-1]):
                 origin = self.origins.get(name, "--" + name.replace("_", "-"))
-                raise BadValue(f"{origin} {given}: a number is expected")
+                raise BadValue(f"{origin} {number}: a number is expected")
         return tuple(numbers)
 
     def drop_default(self, name: str) -> None:

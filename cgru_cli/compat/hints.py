@@ -12,7 +12,7 @@ from ..options.flags import flag as flag_of
 from ..options.flags import statements
 from .reading import parse
 from .row import Alias, Checked, NoEffect, Option, Refused, Row, Takes
-from .tables import PROGRAMS, Table, table
+from .tables import PROGRAMS, Table, table_of
 from .toolkits import named_here
 
 OWNERS = {
@@ -33,15 +33,15 @@ def advice(message: str, unknown: str, command: str, words: Sequence[str], optio
     if here := named_here(unknown, command, words):
         return here
     for program in PROGRAMS:
-        theirs = table(program, command)
-        if theirs and theirs.positional:
+        table = table_of(program, command)
+        if table and table.positional:
             try:
-                parsed = parse(theirs, words, options)
+                parsed = parse(table, words, options)
             except UsageError:
                 continue
-            if len(parsed.positional) == len(theirs.positional) and not parsed.unknown:
+            if len(parsed.positional) == len(table.positional) and not parsed.unknown:
                 return (
-                    f"{parsed.positional[0]}: unexpected argument; {len(theirs.positional)} "
+                    f"{parsed.positional[0]}: unexpected argument; {len(table.positional)} "
                     f"arguments are {OWNERS[program]} command line: add --compat {program}"
                 )
     if unknown:
@@ -53,10 +53,10 @@ def _of_unknown(typed: str, command: str, words: Sequence[str], options: type) -
     """A hint about an option that cgru lacks; "" if no program has it."""
     said: dict[str, list[str]] = {}
     for program in PROGRAMS:
-        theirs = table(program, command)
-        row = theirs.row(typed) if theirs else None
-        if theirs and row is not None:
-            said.setdefault(_instead(theirs, row, typed, words, options), []).append(program)
+        table = table_of(program, command)
+        row = table.row(typed) if table else None
+        if table and row is not None:
+            said.setdefault(_instead(table, row, typed, words, options), []).append(program)
     if not said:
         return ""
     if len(said) == 1:
@@ -81,12 +81,12 @@ def _of_known(message: str, command: str, words: Sequence[str], options: type) -
     field = known[typed]
     is_number = statements(options)[field][0].is_number
     for program in PROGRAMS:
-        theirs = table(program, command)
-        row = (theirs.exact(typed) or theirs.key(typed.lstrip("-"))) if theirs else None
-        if theirs is None or row is None:
+        table = table_of(program, command)
+        row = (table.exact(typed) or table.key(typed.lstrip("-"))) if table else None
+        if table is None or row is None:
             continue
         if " takes no value" in message:
-            another = row.takes is Takes.SWITCH and theirs.like_marian
+            another = row.takes is Takes.SWITCH and table.like_marian
         elif " lacks its value" in message:
             another = row.takes in (Takes.SWITCH, Takes.OPTIONAL)
         else:
@@ -107,23 +107,23 @@ def _means_another(row: Row, values: tuple[str, ...], field: str) -> bool:
     return not isinstance(meant, Refused)
 
 
-def _instead(theirs: Table, row: Row, typed: str, words: Sequence[str], options: type) -> str:
+def _instead(table: Table, row: Row, typed: str, words: Sequence[str], options: type) -> str:
     """The option of cgru to use instead, as `write --after 100u, or `."""
-    given = _values(row, typed, words)
+    values = _values(row, typed, words)
     try:
-        meant = row.understand(given)
+        meant = row.understand(values)
     except (ValueError, IndexError):
         return ""
     if isinstance(meant, Alias):
-        parts = [one.understand(values) for one, values in theirs.stands_for(row)]
+        parts = [one.understand(its) for one, its in table.stands_for(row)]
         meant = {k: v for part in parts if isinstance(part, dict) for k, v in part.items()}
     if isinstance(meant, Refused):
-        value = given[-1:] if isinstance(row.meaning, Option) else ()
+        value = values[-1:] if isinstance(row.meaning, Option) else ()
         return " ".join([*value, f"cannot be honoured: {meant.reason}"])
     if isinstance(meant, NoEffect):
         return f"it has no effect here ({meant.reason}); leave it out, or "
     if isinstance(meant, Checked):
-        described = f"{meant.name}={' '.join(given) or 'true'}"
+        described = f"{meant.name}={' '.join(values) or 'true'}"
         return f"write --model-is {shlex.quote(described)}, or "
     if meant == {}:
         return "leave it out, or "

@@ -250,10 +250,10 @@ def _settle_both(o: Fields) -> None:
     if o.values.get("optimizer") == "sgdmomentum":
         o.values |= {"optimizer": "sgd", "optimizer_params": ("0.9",)}
     adam = ("adam_beta1", "adam_beta2", "adam_epsilon")
-    given = next((beta for beta in adam if beta in o.given), None)
+    changed = next((beta for beta in adam if beta in o.given), None)
     betas = tuple(o.values.get(beta) for beta in adam)
-    if given and o.values.get("optimizer", "adam") == "adam":
-        o.replace("optimizer_params", betas, by=given)
+    if changed and o.values.get("optimizer", "adam") == "adam":
+        o.replace("optimizer_params", betas, by=changed)
     for beta in adam:
         o.take(beta)
     if o.number("clip_norm") < 0:

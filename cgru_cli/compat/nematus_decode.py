@@ -66,8 +66,8 @@ def settle_models(o: Fields) -> None:
 def _as_saved_here(path: str) -> str:
     if os.path.exists(path) or os.path.exists(f"{path}.index"):
         return path
-    for theirs, ours in ((".best-valid-script", ".npz.best-translation.npz"), ("", ".npz")):
-        saved = path.removesuffix(theirs) + ours
-        if path.endswith(theirs) and os.path.exists(saved):
+    for ending, own in ((".best-valid-script", ".npz.best-translation.npz"), ("", ".npz")):
+        saved = path.removesuffix(ending) + own
+        if path.endswith(ending) and os.path.exists(saved):
             return saved
     return path

@@ -14,23 +14,23 @@ _REPLACED = ("task", "fp16-fallback-to-fp32")  # Marian writes the options that 
 
 
 def in_own_names(
-    theirs: Table, given: Mapping[str, tuple[str, ...]], form: str
+    table: Table, written: Mapping[str, tuple[str, ...]], form: str
 ) -> dict[str, str | tuple[str, ...]]:
     """Options by name, with the values that the program would print.
 
-    given: the options' values, as typed. form: only given options (minimal), given options without
+    written: the options' values, as typed. form: only these options (minimal), these without
     aliases (expand), all options (full), or all options without aliases (saved).
     """
-    given = dict(given)
-    aliases = [row for row in theirs.rows if isinstance(row.meaning, Alias)]
+    written = dict(written)
+    aliases = [row for row in table.rows if isinstance(row.meaning, Alias)]
     expands = form in ("expand", "saved")
     for row in aliases if expands else ():
-        if is_true(given.pop(row.name, ("false",))):
-            for one, its in theirs.stands_for(row):
-                given.setdefault(one.name, one.typed(its))
+        if is_true(written.pop(row.name, ("false",))):
+            for one, its in table.stands_for(row):
+                written.setdefault(one.name, one.typed(its))
     values: dict[str, str | tuple[str, ...]] = {"dump-config": ""} if form == "saved" else {}
-    for row in theirs.rows:
-        typed = given.pop(row.name, None)
+    for row in table.rows:
+        typed = written.pop(row.name, None)
         if typed is None and (row.earlier or form in ("minimal", "expand")):
             continue
         replaced = expands and (row in aliases or row.name in _REPLACED)
@@ -39,10 +39,10 @@ def in_own_names(
         shown = tuple(_shown(row, value) for value in (row.default if typed is None else typed))
         is_list = row.takes is Takes.MANY and row.name != "model"  # Marian's scorer has one
         values[row.name] = shown if is_list else shown[-1] if shown else ""
-    given.pop("compat", None)
-    if given and form != "saved":
-        names = ", ".join(f"--{name}" for name in given)
-        note(f"left out of the file: {names} ({theirs.program} has no such option)")
+    written.pop("compat", None)
+    if written and form != "saved":
+        names = ", ".join(f"--{name}" for name in written)
+        note(f"left out of the file: {names} ({table.program} has no such option)")
     return values
 
 

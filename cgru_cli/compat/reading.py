@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ..errors import BadValue, LacksValue
 from ..options.command_line import is_flag
-from .fields import Given
+from .fields import TypedOption
 from .row import Row, Takes
 from .tables import Table, own
 
@@ -20,19 +20,19 @@ _Find = Callable[[str], tuple[Table, Row] | None]
 class Arguments:
     """A parsed command line: options, positional arguments, and unknown options."""
 
-    given: list[Given] = field(default_factory=list)
+    options: list[TypedOption] = field(default_factory=list)
     positional: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
 
 
-def parse(theirs: Table, arguments: Sequence[str], options: type) -> Arguments:
+def parse(table: Table, arguments: Sequence[str], options: type) -> Arguments:
     """Parse a command line as a program does, but accept cgru's options too.
 
     Raises UsageError for an option without its value.
     """
     parsed = Arguments()
     pending = list(arguments)
-    find = functools.partial(_find, theirs, own(options))
+    find = functools.partial(_find, table, own(options))
     while pending:
         argument = pending.pop(0)
         if argument == "--":
@@ -41,19 +41,19 @@ def parse(theirs: Table, arguments: Sequence[str], options: type) -> Arguments:
         if not is_flag(argument):
             parsed.positional.append(argument)
             continue
-        parsed.given += _options_in(argument, pending, find, parsed.unknown)
+        parsed.options += _options_in(argument, pending, find, parsed.unknown)
     return parsed
 
 
-def _find(theirs: Table, ours: Table, flag: str) -> tuple[Table, Row] | None:
+def _find(table: Table, ours: Table, flag: str) -> tuple[Table, Row] | None:
     """The table and the row of a flag as typed; abbreviated flags of the program come last."""
-    found = ((theirs, theirs.exact(flag)), (ours, ours.row(flag)), (theirs, theirs.row(flag)))
-    return next(((table, row) for table, row in found if row), None)
+    rows = ((table, table.exact(flag)), (ours, ours.row(flag)), (table, table.row(flag)))
+    return next(((owner, row) for owner, row in rows if row), None)
 
 
 def _options_in(
     argument: str, pending: list[str], find: _Find, unknown: list[str]
-) -> Iterator[Given]:
+) -> Iterator[TypedOption]:
     """The option in an argument, or its bundled short options, with their values."""
     name, equals, attached = argument.partition("=")
     if known := find(name):
@@ -68,12 +68,14 @@ def _options_in(
         if not rest or row.takes is not Takes.SWITCH or is_value:
             yield _with_values(table, row, flag, [rest.removeprefix("=")] if rest else [], pending)
             return
-        yield Given(row, flag, [])
+        yield TypedOption(row, flag, [])
         argument = f"-{rest}"
     unknown.append(argument)
 
 
-def _with_values(table: Table, row: Row, flag: str, values: list[str], pending: list[str]) -> Given:
+def _with_values(
+    table: Table, row: Row, flag: str, values: list[str], pending: list[str]
+) -> TypedOption:
     """An option with its values, attached or as the next arguments.
 
     Raises UsageError for a missing value, and for a switch with a value.
@@ -86,7 +88,7 @@ def _with_values(table: Table, row: Row, flag: str, values: list[str], pending: 
             values = [pending.pop(0)]
         if not values and table.program == "marian" and following and not is_flag(following):
             raise BadValue(f"{flag} {following}: true or false is expected")
-        return Given(row, flag, values)
+        return TypedOption(row, flag, values)
     while pending and (not values or row.takes is Takes.MANY) and not is_flag(pending[0]):
         values.append(pending.pop(0))
     # the value may be options of another program: --sentencepiece-options --threads=1
@@ -95,4 +97,4 @@ def _with_values(table: Table, row: Row, flag: str, values: list[str], pending: 
     if not values and not row.implied:
         what = f" is expected, and {following} is an option" if following else ""
         raise LacksValue(f"{flag} lacks its value: {flag} {row.value_name}{what}")
-    return Given(row, flag, values, table.like_marian)
+    return TypedOption(row, flag, values, table.like_marian)

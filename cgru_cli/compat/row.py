@@ -108,17 +108,17 @@ class Row:
 
         Raises ValueError for a switch whose value is neither true nor false.
         """
-        given = self.typed(values)
+        typed = self.typed(values)
         is_switch = self.takes is Takes.SWITCH
         if is_switch:
-            is_true(given)
+            is_true(typed)
         if not isinstance(self.meaning, Option):
             return self.meaning
         if self.meaning.convert is not None:
-            return self.meaning.convert(given)
+            return self.meaning.convert(typed)
         if is_switch:
-            return {self.meaning.field: is_true(given)}
-        return {self.meaning.field: given if self.takes is Takes.MANY else given[-1]}
+            return {self.meaning.field: is_true(typed)}
+        return {self.meaning.field: typed if self.takes is Takes.MANY else typed[-1]}
 
 
 def as_typed(value: Any) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ class Table:
 
 
 @functools.cache
-def table(program: str, command: str) -> Table | None:
+def table_of(program: str, command: str) -> Table | None:
     """The options of a program's command; None if the program has no such command."""
     uncut = {"max_length": marian_decode.UNCUT}
     of_version = functools.partial(nematus.of_version, theano=program != "nematus-tf")

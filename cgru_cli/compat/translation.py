@@ -15,7 +15,7 @@ from .fields import Fields
 from .own_names import in_own_names
 from .reading import parse
 from .row import Option, Row
-from .tables import Table, table
+from .tables import Table, table_of
 
 
 def translate(program: str, command: str, arguments: Sequence[str], options: type) -> Settings:
@@ -24,16 +24,16 @@ def translate(program: str, command: str, arguments: Sequence[str], options: typ
     command: cgru's command; options: the dataclass of its options. Raises UsageError for refused
     options and options without their value, CgruError for an invalid configuration file.
     """
-    theirs = table(program, command)
-    if theirs is None:
+    table = table_of(program, command)
+    if table is None:
         raise UsageError(f"--compat {program}: {program} is only a decoder")
-    parsed = parse(theirs, arguments, options)
-    asked = {one.row.name for one in parsed.given if one.values != ["false"]}
-    if {"-h", "--help"} & set(parsed.unknown) or {"help", "version"} & asked:
+    parsed = parse(table, arguments, options)
+    names = {one.row.name for one in parsed.options if one.values != ["false"]}
+    if {"-h", "--help"} & set(parsed.unknown) or {"help", "version"} & names:
         return Settings(rest=["--help"])
     line = Fields(program=program)
-    line.add(parsed.given, theirs.stands_for)
-    named = _positional(theirs, parsed.positional)
+    line.add(parsed.options, table.stands_for)
+    named = _positional(table, parsed.positional)
     line.values |= named
     line.interpolate = line.take("interpolate_env_vars") or False
     paths = line.values.get("config", ())
@@ -44,9 +44,9 @@ def translate(program: str, command: str, arguments: Sequence[str], options: typ
     files = configuration.read(loaded, command, program, options, relative=relative)
     settings = _merged(line, files, command, options)
     settings.rest = parsed.unknown + ([] if named else parsed.positional)
-    if theirs.like_marian:
+    if table.like_marian:
         written = {**settings.written}
-        settings.in_own_names = lambda form: in_own_names(theirs, written, form)
+        settings.in_own_names = lambda form: in_own_names(table, written, form)
     return settings
 
 
@@ -83,8 +83,8 @@ def _merged(line: Fields, files: Fields, command: str, options: type) -> Fields:
         fields.values[name] = known[name][0].shaped(fields.values[name])
     # without --compat, or with --compat marian, a file may belong to either program
     for one in ["marian", "amun"] if program in (None, "marian") else [program]:
-        if theirs := table(one, command):
-            theirs.settle(fields)
+        if table := table_of(one, command):
+            table.settle(fields)
     fields.values = {name: value for name, value in fields.values.items() if name in known}
     fields.origins = {name: origin for name, origin in fields.origins.items() if name in known}
     return fields
@@ -92,13 +92,13 @@ def _merged(line: Fields, files: Fields, command: str, options: type) -> Fields:
 
 def _defaults(program: str | None, command: str) -> dict[str, Any]:
     """The default values of a program's command, by field."""
-    theirs = table(program, command) if program else None
-    if theirs is None:
+    table = table_of(program, command) if program else None
+    if table is None:
         return {}
     defaults: dict[str, Any] = {}
-    for row in theirs.rows if command == "train" else ():
+    for row in table.rows if command == "train" else ():
         defaults |= default_of(row)
-    return defaults | dict(theirs.defaults)
+    return defaults | dict(table.defaults)
 
 
 def default_of(row: Row) -> dict[str, Any]:
@@ -109,14 +109,14 @@ def default_of(row: Row) -> dict[str, Any]:
     return {name: value for name, value in meant.items() if value is not False}
 
 
-def _positional(theirs: Table, words: list[str]) -> dict[str, Any]:
+def _positional(table: Table, words: list[str]) -> dict[str, Any]:
     """The fields that positional arguments set. Raises UsageError for a wrong number of them."""
-    names = theirs.positional
+    names = table.positional
     if not names or not words:
         return {}
     if len(words) != len(names):
         raise UsageError(
-            f"{theirs.program}: {len(names)} arguments are expected, "
+            f"{table.program}: {len(names)} arguments are expected, "
             f"{' '.join(name.replace('_', '-') for name in names)}; {len(words)} are given"
         )
     return dict(zip(names, words, strict=True))

@@ -4,6 +4,7 @@ The files of a column are `NAME.values.npy`, the values of all rows one after an
 `NAME.ends.npy`, a 0 and then where each row ends among the values.
 """
 
+import hashlib
 import itertools
 import os
 from collections.abc import Iterable, Sequence
@@ -107,7 +108,7 @@ class GrowingArray:
 class ColumnWriter:
     """Writes the files of a column; they are on disk after a `with` block without error.
 
-    dtype: of the values; shape: of a value.
+    dtype: of the values; shape: of a value. digest: SHA-256 of the values, each in 32 bits.
     """
 
     def __init__(self, path: Path, dtype: Any, shape: tuple[int, ...] = ()):
@@ -116,6 +117,7 @@ class ColumnWriter:
         self._values = GrowingArray(self._files[0], dtype, shape)
         self._ends = GrowingArray(self._files[1], np.int64)
         self._ends.append(np.zeros(1, np.int64))
+        self.digest = hashlib.sha256()
 
     def append(self, rows: Sequence[Sequence[Any]]) -> None:
         """Add rows. Raises OverflowError and ValueError for values of another type or shape."""
@@ -126,6 +128,7 @@ class ColumnWriter:
         ends = self._end + np.cumsum(lengths)
         values = np.fromiter(numbers, self._dtype).reshape(lengths.sum(), *self._shape)
         self._values.append(values)
+        self.digest.update(in_32_bits(values))
         self._ends.append(ends)
         self._end = int(ends[-1]) if len(ends) else self._end
 
@@ -139,6 +142,11 @@ class ColumnWriter:
                     array.close()
                     file.flush()
                     os.fsync(file.fileno())
+
+
+def in_32_bits(numbers: np.ndarray) -> memoryview:
+    """The bytes of numbers in 32 bits, so that digests do not depend on the types of files."""
+    return np.ascontiguousarray(numbers, "<f4" if numbers.dtype.kind == "f" else "<u4").data
 
 
 def _files(path: Path) -> tuple[Path, Path]:

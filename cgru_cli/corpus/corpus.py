@@ -28,10 +28,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CgruError, reading, warn, writing
+from ..errors import reading, warn, writing
 from ..system.atomic_files import atomic_write
 from ..text.line_variants import Variants
-from .columns import Column, ColumnWriter
+from .columns import Column, ColumnWriter, in_32_bits
 from .encoding import Encoding, Rules
 from .parallel_files import Files, PathLike, TsvField
 from .text_encoding import TextEncoding
@@ -134,12 +134,12 @@ def encode_corpus(
     with writing(cache), _complete(folder):
         encoding = _encode(texts, encoder, rules, folder)
         columns, _ = _columns(folder)
-        manifest = {
+        manifest: dict[str, Any] = {
             "identity": identity,
             "columns": folder.name,
             "skipped": encoding.skipped,
             "read": encoding.read,
-            "fingerprints": _fingerprints(columns, rules.variants),
+            "fingerprints": _fingerprints(columns, encoding.digests, rules.variants),
         }
         manifest["digest"] = _digest(manifest, folder)
         with atomic_write(cache / MANIFEST) as file:
@@ -151,10 +151,7 @@ def encode_corpus(
             f"{texts[0].alignment}: no first word is aligned to anything; alignments count words "
             "from 0"
         )
-    try:
-        return _read(cache, identity)
-    except _UNREADABLE as error:
-        raise CgruError(f"{cache}: cannot be read again: {error}") from error
+    return _corpus(manifest, cache)
 
 
 def _state_of(path: PathLike) -> list[Any]:
@@ -241,7 +238,12 @@ def _read(cache: Path, identity: dict[str, Any] | None) -> Corpus:
     folder = cache / manifest["columns"]
     if manifest["digest"] != _digest(manifest, folder):
         raise ValueError("its files were changed")
-    columns, kinds = _columns(folder)
+    return _corpus(manifest, cache)
+
+
+def _corpus(manifest: dict[str, Any], cache: Path) -> Corpus:
+    """Map the columns of a cache with this manifest."""
+    columns, kinds = _columns(cache / manifest["columns"])
     rules = manifest["identity"]["rules"]
     return Corpus(
         columns,
@@ -272,14 +274,16 @@ def _digest(manifest: dict[str, Any], folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _fingerprints(columns: Mapping[str, Column], variants: Variants) -> dict[str, str]:
+def _fingerprints(
+    columns: Mapping[str, Column], values: Mapping[str, str], variants: Variants
+) -> dict[str, str]:
     """The fingerprints of a corpus, which do not depend on the types of its files.
 
-    Runs store them, so they must not change from version to version.
+    values: digests of the columns' values (`Encoding.digests`). Runs store the fingerprints, which
+    must not change from version to version.
     """
     pairs, factors = len(columns["target"]), columns["source"].values.shape[1]
     drawn = [str(variants)] if variants.drawn else []
-    values = {name: _sha256(len(c.values), c.values.__getitem__) for name, c in columns.items()}
 
     def of(*digests: str) -> str:
         content = json.dumps([2, pairs, factors, *digests, *drawn])
@@ -304,6 +308,5 @@ def _sha256(count: int, part: Callable[[slice], np.ndarray]) -> str:
     """SHA-256 of `count` rows in numbers of 32 bits; part: returns some of the rows."""
     digest = hashlib.sha256()
     for first in range(0, count, _TOGETHER):
-        rows = part(slice(first, first + _TOGETHER))
-        digest.update(np.ascontiguousarray(rows, "<f4" if rows.dtype.kind == "f" else "<u4").data)
+        digest.update(in_32_bits(part(slice(first, first + _TOGETHER))))
     return digest.hexdigest()

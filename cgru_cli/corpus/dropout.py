@@ -39,6 +39,7 @@ def masks(
     structure: Structure,
     rates: Rates,
     rng: np.random.Generator,
+    *,
     sentences: int,
     source_length: int,
     target_length: int,

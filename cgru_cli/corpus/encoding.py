@@ -95,6 +95,11 @@ class Encoding:
         self.read = 0  # target words and EOS
         self.skipped = {"empty": 0, "too long": 0, "cut": 0}
 
+    @property
+    def digests(self) -> dict[str, str]:
+        """SHA-256 of the values of each column."""
+        return {name: column.digest.hexdigest() for name, column in self._columns.items()}
+
     def add(self, files: Files) -> None:
         """Encode files. Raises CgruError, naming file and line, if that is impossible."""
         self._first = self.lines

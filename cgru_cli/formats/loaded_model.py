@@ -253,10 +253,10 @@ def loaded_models(
 ) -> list[LoadedModel]:
     """Load each path, and copy each loaded model, so that the results' arrays may be released."""
     kinds = str | os.PathLike | LoadedModel
-    given: Any = [models] if isinstance(models, kinds) else models
-    if not isinstance(given, list | tuple) or not all(isinstance(one, kinds) for one in given):
+    sources: Any = [models] if isinstance(models, kinds) else models
+    if not isinstance(sources, list | tuple) or not all(isinstance(x, kinds) for x in sources):
         raise UsageError("models: a path, a model of load_model, or a list of these is expected")
-    if not given:
+    if not sources:
         raise UsageError("models: an empty list; name at least one model")
     if isinstance(vocabularies, str):
         raise UsageError("vocabularies: a list of files is expected, source then target")
@@ -264,7 +264,7 @@ def loaded_models(
         dataclasses.replace(one, model=dataclasses.replace(one.model))
         if isinstance(one, LoadedModel)
         else load_model(one, vocabularies)
-        for one in given
+        for one in sources
     ]
 
 
@@ -306,12 +306,12 @@ def check_ensemble(models: Sequence[LoadedModel]) -> None:
 
 
 def preprocessing_of(
-    models: Sequence[LoadedModel], asked: Mapping[str, bool]
+    models: Sequence[LoadedModel], replacing: Mapping[str, bool]
 ) -> Preprocessing | None:
     """The preprocessing of raw text for these models, from the first MODEL.preprocess.json.
 
-    asked: options that replace a part of the preprocessing, and whether each is given. Raises
-    CgruError if a file is damaged or two files differ, UsageError if such an option is given.
+    replacing: options that replace a part of the preprocessing, and whether each is set. Raises
+    CgruError if a file is damaged or two files differ, UsageError if such an option is set.
     """
     paths = [loaded.model.preprocessing for loaded in models]
     paths = [path for path in paths if isinstance(path, StoredFile) or os.path.exists(path)]
@@ -324,18 +324,18 @@ def preprocessing_of(
                 f"{path}: prepares text differently from {paths[0]}; prepare it yourself and add "
                 "--no-preprocess"
             )
-    for flag, given in asked.items():
-        if given:
+    for flag, is_set in replacing.items():
+        if is_set:
             raise UsageError(
                 f"{flag}: {paths[0]} reads and writes raw text; add --no-preprocess to leave it out"
             )
     return first
 
 
-def check_attention(models: Sequence[LoadedModel], wanted: bool) -> None:
-    """Raise CgruError if attention is wanted but none of the models has it."""
+def check_attention(models: Sequence[LoadedModel], needed: bool) -> None:
+    """Raise CgruError if attention is needed but none of the models has it."""
     structures = [loaded.model.structure for loaded in models]
-    if wanted and not any(structure.attends for structure in structures):
+    if needed and not any(structure.attends for structure in structures):
         kind = structures[0].type.value
         if structures[0].type is Type.CLASSIFIER:
             kind += f" with --pooling {structures[0].pooling}"

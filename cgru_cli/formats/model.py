@@ -7,12 +7,14 @@ from typing import Self
 
 import numpy as np
 
+from ..errors import CgruError
 from ..parameters.names import parameters
 from ..parameters.parameter import Dialect, Parameter
 from ..parameters.program import Program
 from ..parameters.structure import Structure
 from ..system.structured_files import StoredFile
 
+CONVENTIONS = frozenset({*Dialect, "dl4mt"})
 PREPROCESSING = ".preprocess.json"  # suffix of the file that says how to prepare raw text
 
 
@@ -53,11 +55,12 @@ class Model:
     """A model in memory, from any kind of file.
 
     arrays: float32 (float16 only for writing; `Integers` in a file in 8 bits), C order, by
-    DL4MT/Nematus name; inert: arrays
-    without an effect on the computation; program: dl4mt or the value of a `Dialect`, for the
-    conventions; container: the kind of the original file; origin: Marian's own form, to write the
-    same file again (dialect, yaml and its length in bytes, names of the transposed arrays);
-    precision: the data type of matrix products, if the file determines it.
+    DL4MT/Nematus name; inert: arrays without an effect on the computation; program: dl4mt or the
+    value of a `Dialect`, for the conventions; container: the kind of the original file; origin:
+    Marian's own form, to write the same file again (dialect, yaml and its length in bytes, names of
+    the transposed arrays); precision: the data type of matrix products, if the file determines it.
+
+    Raises CgruError for another program.
     """
 
     path: Path
@@ -70,11 +73,15 @@ class Model:
     origin: dict = field(default_factory=dict)
     precision: str = "float32"
 
+    def __post_init__(self) -> None:
+        if self.program not in CONVENTIONS:
+            names = ", ".join(sorted(CONVENTIONS))
+            raise CgruError(f"{self.path}: program {self.program!r}: expected one of {names}")
+
     @property
     def written_by(self) -> Program:
         """The program that the model belongs to."""
-        is_program = self.program in (Program.DL4MT, Program.CGRU)
-        return Program(self.program) if is_program else Dialect(self.program).program
+        return Program.DL4MT if self.program == "dl4mt" else Dialect(self.program).program
 
     @property
     def one_direction(self) -> bool:

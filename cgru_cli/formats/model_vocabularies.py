@@ -13,11 +13,11 @@ from .pickles import as_pickle
 from .vocabulary_files import as_file, marian_needs_rewrite, read_vocabulary
 
 
-def find(model: Model, given: Sequence[str] = ()) -> list[Vocabulary]:
+def find(model: Model, explicit: Sequence[str] = ()) -> list[Vocabulary]:
     """Source vocabularies (one per factor), then the target's, each cut to its embedding's rows.
 
-    given: paths from the command line. Otherwise, this tries the configuration's paths relative to
-    the model's folder, then their file names there, then relative to the working directory. One
+    explicit: paths from the command line. Otherwise, this tries the configuration's paths relative
+    to the model's folder, then their file names there, then relative to the working directory. One
     file suffices for both sides of a model with one embedding.
 
     Raises CgruError for a file that is missing or not a vocabulary, for too few or too many
@@ -25,7 +25,7 @@ def find(model: Model, given: Sequence[str] = ()) -> list[Vocabulary]:
     """
     structure = model.structure
     rows = list(structure.vocabularies)
-    names = list(given) or list(model.settings.vocabularies)
+    names = list(explicit) or list(model.settings.vocabularies)
     if not names:
         raise CgruError(f"{model.path}: no vocabularies are known; name them with -v SRC TRG")
     if len(names) == 1 and structure.shared_embeddings and len(rows) == 2:
@@ -39,10 +39,10 @@ def find(model: Model, given: Sequence[str] = ()) -> list[Vocabulary]:
             kinds = "2 vocabularies expected (labels and text)"
         raise CgruError(
             f"{model.path}: {kinds}, {len(names)} "
-            f"{'given' if given else 'in ' + (model.settings.source or 'its configuration')}; "
+            f"{'given' if explicit else 'in ' + (model.settings.source or 'its configuration')}; "
             f"name {'it with -v VOCAB' if len(rows) == 1 else 'them with -v SRC TRG'}"
         )
-    paths = [Path(name) if given else _located(model, name) for name in names]
+    paths = [Path(name) if explicit else _located(model, name) for name in names]
     read = {path: read_vocabulary(path) for path in dict.fromkeys(paths)}
     vocabularies = [read[path] for path in paths]
     _check_sides(model, vocabularies, rows)

@@ -14,13 +14,11 @@ from msgspec import Meta
 
 from ..errors import parsing
 from ..parameters.cells import impossible
-from ..parameters.parameter import Dialect
 from ..parameters.structure import LARGEST_SIZE, Structure
 from ..system.structured_files import LARGEST_YAML
 from .configuration_values import Number, shown
-from .model import Model
+from .model import CONVENTIONS, Model
 
-_PROGRAMS = frozenset({*Dialect, "dl4mt"})
 MOST_INERT = 100  # arrays without an effect on the computation; a model has one at most
 LARGEST_INERT = 1 << 16  # numbers in each of these arrays
 
@@ -77,7 +75,7 @@ class Own:
             if problem := impossible(structure):
                 raise ValueError(problem)
             read = msgspec.convert(values, cls)
-            if read.program not in _PROGRAMS:
+            if read.program not in CONVENTIONS:
                 raise ValueError(f"program {shown(read.program)}")
             read.inert = {name: _from_json(array) for name, array in read.inert.items()}
             return read

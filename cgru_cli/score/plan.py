@@ -66,9 +66,9 @@ class ScorePlan:
     @property
     def alpha(self) -> float:
         """The exponent alpha of the length that divides the sum of an n-best list's features."""
-        given = self.options.normalize if self._divides_sum else 0.0
+        alpha = self.options.normalize if self._divides_sum else 0.0
         tuned = self.ranking.normalize if self.ranking else None
-        return (tuned if given is None else given) or 0.0
+        return (tuned if alpha is None else alpha) or 0.0
 
     @property
     def _divides_sum(self) -> bool:
@@ -96,8 +96,8 @@ class ScorePlan:
         """
         options, preprocessing = self.options, None
         if not options.no_preprocess:
-            asked = {"--no-spm-encode": options.no_spm_encode}
-            preprocessing = preprocessing_of(models, asked)
+            replacing = {"--no-spm-encode": options.no_spm_encode}
+            preprocessing = preprocessing_of(models, replacing)
         return Reading(
             preprocessing,
             not options.no_spm_encode,

@@ -7,26 +7,16 @@ are divided by a power of the length.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import NamedTuple
 
 import numpy as np
 
 from ..parameters.structure import EOS_ID, Structure
-from .decoder_states import DecoderStates
-from .hypotheses import History, Rows, SearchBatch, SearchResult, expand
+from .decoder_states import DecoderStates, Rows
+from .hypotheses import History, SearchBatch, SearchResult
 from .ranking import LogProbability
 from .sampling import Draws
 from .settings import SearchSettings
 from .tracker import Tracker
-
-
-class _Sentences(NamedTuple):
-    """The sentences of a search, B of them so far, in the order of the input."""
-
-    length: np.ndarray  # (B,) int: words of the source, with EOS
-    limit: np.ndarray  # (B,) int: the maximum length of the translation
-    capacity: np.ndarray  # (B,) int: the beam size minus the finished hypotheses
-    first: np.ndarray  # (B,) int: the step of the history at which the sentence began
 
 
 class BeamSearch:
@@ -45,7 +35,9 @@ class BeamSearch:
         self.tracker = Tracker(soft=settings.prefix_bias is not None)
         self.states: DecoderStates | None = None
         self.rows = Rows.begin(0)
-        self.sentences = _Sentences(*[np.zeros(0, int)] * 4)
+        # (B,) int, of each sentence so far: words of the source, with EOS; maximum length of
+        # the translation; the beam size minus finished hypotheses; the step at which it began
+        self._lengths, self._limits, self._capacity, self._begun = [np.zeros(0, int)] * 4
         self.results: list[list[SearchResult]] = []  # by sentence
 
     def admit(self, batch: SearchBatch) -> None:
@@ -57,13 +49,10 @@ class BeamSearch:
             first_row = self.states.rows
             self.states = self.states.join(batch.states)
         self.rows = self.rows.followed_by(Rows.begin(count, known, first_row))
-        length, limit, capacity, first = self.sentences
-        self.sentences = _Sentences(
-            np.append(length, batch.lengths),
-            np.append(limit, batch.limits),
-            np.append(capacity, [self.settings.beam_size] * count),
-            np.append(first, [self.history.count] * count),
-        )
+        self._lengths = np.append(self._lengths, batch.lengths)
+        self._limits = np.append(self._limits, batch.limits)
+        self._capacity = np.append(self._capacity, [self.settings.beam_size] * count)
+        self._begun = np.append(self._begun, [self.history.count] * count)
         self.tracker.begin(count, batch.prefixes, batch.constraints)
         self.ranking.begin(batch.lengths, batch.lines)
         self.results += [[] for _ in range(count)]
@@ -81,7 +70,7 @@ class BeamSearch:
             finished.append((number, results))
             self.results[number] = []
         if len(self.rows.sentence):  # no live hypothesis needs earlier steps
-            self.history.forget(int(self.sentences.first[self.rows.sentence].min()))
+            self.history.forget(int(self._begun[self.rows.sentence].min()))
         return finished
 
     def give_up(self, numbers: Collection[int]) -> None:
@@ -92,20 +81,20 @@ class BeamSearch:
 
     def _extend(self) -> None:
         """Extend the hypotheses by one word; finished ones go to the results."""
-        rows, sentences = self.rows, self.sentences
+        rows = self.rows
         assert self.states  # noqa: S101 - for types: there are rows
 
         # 1. Expand each row by its most probable words, and by words that constraints require.
-        steps = self.history.count - sentences.first[rows.sentence]
+        steps = self.history.count - self._begun[rows.sentence]
         next_words = self.tracker.next_words(rows.sentence, steps)
-        expansion = expand(self.states, rows, self.ranking.count, self.settings, next_words)
+        expansion = self.states.expand(rows, self.ranking.count, self.settings, next_words)
 
         # 2. Rank all extensions, and choose the best ones for the places left in each beam.
         totals = self.ranking.totals(rows.sentence, rows.totals(expansion), expansion)
-        chosen = self.ranking.choose(rows, totals, sentences.capacity)
-        left = sentences.limit - (self.history.count + 1 - sentences.first)
+        chosen = self.ranking.choose(rows, totals, self._capacity)
+        left = self._limits - (self.history.count + 1 - self._begun)
         parents, places = self.tracker.choose(
-            rows.sentence, totals, expansion.words, sentences.capacity, left, chosen
+            rows.sentence, totals, expansion.words, self._capacity, left, chosen
         )
 
         # 3. The extensions chosen are the new rows.
@@ -114,14 +103,14 @@ class BeamSearch:
         self.ranking.advance(parents, places, rows.previous)
 
         # 4. A hypothesis with EOS, or at the length limit, becomes a result and frees its place.
-        steps = self.history.count - sentences.first[rows.sentence]
-        done = (rows.previous == EOS_ID) | (steps >= sentences.limit[rows.sentence])
+        steps = self.history.count - self._begun[rows.sentence]
+        done = (rows.previous == EOS_ID) | (steps >= self._limits[rows.sentence])
         for row in np.flatnonzero(done).tolist():
             number = rows.sentence[row]
-            length, first = int(sentences.length[number]), int(sentences.first[number])
+            length, first = int(self._lengths[number]), int(self._begun[number])
             result = self.history.result(row, length, first=first)
             self.results[number].append(self.ranking.result(row, result))
-        np.subtract.at(sentences.capacity, rows.sentence[done], 1)
+        np.subtract.at(self._capacity, rows.sentence[done], 1)
 
         # 5. Other hypotheses stay unless the best translation of their sentence is decided.
         if self.settings.best_only:
@@ -144,7 +133,7 @@ class BeamSearch:
         decided = np.zeros(len(rows.sentence), bool)
         if settings.word_penalty < 0 or settings.normalize < 0:
             return decided
-        limits = self.sentences.limit[rows.sentence].astype(np.float64)
+        limits = self._limits[rows.sentence].astype(np.float64)
         bound = rows.score / limits**settings.normalize
         for sentence in np.unique(rows.sentence):
             if self.results[sentence]:

@@ -1,7 +1,7 @@
-"""The decoder states of a search's partial translations, and the memory that the decoders read.
+"""The live hypotheses of a search, their decoder states, and the memory that the decoders read.
 
-They are independent of the computing library: a `Stepper` runs the models, such as `Ensemble` with
-ONNX Runtime.
+States and memory are independent of the computing library: a `Stepper` runs the models, such as
+`Ensemble` with ONNX Runtime.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ import numpy as np
 
 from .constraints import NextWords
 from .output_words import Narrow, OutputWords
+from .settings import SearchSettings
 
+START = -1  # before the first word; its embedding is zero
 # Finished sentences leave the memory once less than this share of it is in use, because removing
 # them copies the rest.
 COMPACT_BELOW = 0.75
@@ -70,6 +72,40 @@ class Expansion(NamedTuple):
     alignment: np.ndarray | None  # (R,S) float32: of the first model, or the mean
 
 
+class Rows(NamedTuple):
+    """The live hypotheses, which the search still extends, by sentence in ascending order."""
+
+    sentence: np.ndarray  # (R,) int32: number of the sentence that is translated
+    parent: np.ndarray  # (R,) int32: row of the decoder states' last step that each continues
+    continued: np.ndarray  # (R,) int: row of the history's last step that each continues
+    previous: np.ndarray  # (R,) int32: last word, START before the first
+    score: np.ndarray  # (R,) float32: sum of the words' log-probabilities
+
+    @classmethod
+    def begin(cls, sentences: int, first_sentence: int = 0, first_parent: int = 0) -> Rows:
+        """A row for each new sentence, before its first word; numbers begin at `first_sentence`."""
+        numbers = np.arange(sentences, dtype=np.int32)
+        return cls(
+            numbers + first_sentence,
+            numbers + first_parent,
+            numbers,  # never followed: results end at the first word
+            np.full_like(numbers, START),
+            np.zeros(sentences, np.float32),
+        )
+
+    def take(self, index: np.ndarray) -> Rows:
+        """The rows at these indices, (R',)."""
+        return Rows(*(field[index] for field in self))
+
+    def totals(self, expansion: Expansion) -> np.ndarray:
+        """Sums of log-probabilities of all extensions: (R,N)."""
+        return self.score[:, None] + expansion.log_probs
+
+    def followed_by(self, others: Rows) -> Rows:
+        """These rows, followed by the rows of later sentences."""
+        return Rows(*map(np.append, self, others))
+
+
 class DecoderStates:
     """The decoder states of a search: of every model, a row for each hypothesis.
 
@@ -116,26 +152,50 @@ class DecoderStates:
 
     def expand(
         self,
-        sentences: np.ndarray,
-        parents: np.ndarray,
-        previous: np.ndarray,
+        rows: Rows,
         count: int | None,
-        with_alignment: bool,
-        first_aligns: bool = False,
+        settings: SearchSettings,
         next_words: NextWords | None = None,
     ) -> Expansion:
-        """Extend rows by their `count` best words, or by all words in order of their ids (None).
+        """The words that may follow each row, with log-probability -inf where they must not.
 
-        sentences, parents, previous: (R,) int32: the sentence of each new row (ascending), the
-        row of the last step that it continues, and its last word (-1 at the start).
-        next_words: words to add after the best ones, even if they are among these, and words to
-        exclude; ignored without a count.
+        count: the number of best words of each row; None: all words, in order of their ids.
+        next_words: those that constraints and prefixes require or forbid; required words follow the
+        best ones. With a bias b, a prefix's word has the probability b + (1 - b) p, and other words
+        (1 - b) p, as in CTranslate2's biased decoding.
         """
+        expansion = self._step(rows, count, settings, next_words)
+        words, log_probs, bias = expansion.words, expansion.log_probs, settings.prefix_bias
+        banned = words == (-1 if settings.unk is None else settings.unk)
+        if next_words is not None:
+            forced = next_words.forced[:, None]
+            if bias is None:
+                banned = np.where(forced >= 0, words != forced, banned)
+            else:
+                log_probs = np.where(banned, -np.inf, log_probs)
+                mixed = np.log1p(-bias) + log_probs
+                mixed = np.where(words == forced, np.logaddexp(mixed, np.log(bias)), mixed)
+                log_probs = np.where(forced >= 0, mixed, log_probs).astype(np.float32)
+                banned &= words != forced
+            if count is not None:  # count a required word only once if it is among the best
+                for column in range(words.shape[1] - next_words.required.shape[1], words.shape[1]):
+                    again = words[:, :column] == words[:, column, None]
+                    banned[:, column] |= again.any(axis=1)
+        return expansion._replace(log_probs=np.where(banned, np.float32(-np.inf), log_probs))
+
+    def _step(
+        self, rows: Rows, count: int | None, settings: SearchSettings, next_words: NextWords | None
+    ) -> Expansion:
+        """Extend rows by their `count` best words, and by the required words even if among these.
+
+        Words to exclude have the log-probability -inf. Without a count, these are ignored.
+        """
+        sentences = rows.sentence
         self._compact(sentences)
-        rows = self._row_of[sentences].astype(np.int32)
         first = np.concatenate([[True], sentences[1:] != sentences[:-1]])
-        starts = np.maximum.accumulate(np.where(first, np.arange(len(rows)), 0))
-        slots = (np.arange(len(rows)) - starts).astype(np.int32)
+        starts = np.maximum.accumulate(np.where(first, np.arange(len(sentences)), 0))
+        slots = (np.arange(len(sentences)) - starts).astype(np.int32)
+        memory_rows = self._row_of[sentences].astype(np.int32)
         narrow, vocabulary, size = None, None, self._stepper.vocabulary
         if self._narrow is not None:
             narrow, vocabulary = self._narrow.rows(sentences), self._narrow.words
@@ -146,7 +206,7 @@ class DecoderStates:
             if next_words is not None:
                 places, banned = _places(next_words, vocabulary)
                 to_score = to_score._replace(required=np.maximum(places, 0), banned=banned)
-        step_rows = StepRows(parents, previous, rows, slots)
+        step_rows = StepRows(rows.parent, rows.previous, memory_rows, slots)
         stepped = self._stepper.step(self._states, self._memories, step_rows, to_score)
         words, log_probs, self._states = stepped.words, stepped.log_probs, stepped.states
         if words is None:
@@ -159,10 +219,10 @@ class DecoderStates:
             log_probs = np.where(missing, np.float32(-np.inf), log_probs)
         self.rows = len(sentences)
         alignment = None
-        if with_alignment and stepped.alignments:
+        if settings.with_alignment and stepped.alignments:
             shape = stepped.alignments[0].shape
             same = [part for part in stepped.alignments if part.shape == shape]
-            alignment = same[0] if first_aligns else np.mean(same, axis=0)
+            alignment = same[0] if settings.first_aligns else np.mean(same, axis=0)
         return Expansion(words, log_probs, stepped.model_log_probs, alignment)
 
     def _compact(self, sentences: np.ndarray) -> None:

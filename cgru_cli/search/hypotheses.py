@@ -1,6 +1,6 @@
-"""The parts shared by all searches: the live hypotheses, one step, and the results.
+"""The parts shared by all searches: one step, and the results.
 
-A row is a live hypothesis: the search still extends it. All scores are natural logarithms; EOS
+All scores are natural logarithms; EOS
 (id 0) counts as a word. Letters: B sentences, R rows, N candidate words of a row, M models, S
 source words, T words of a hypothesis.
 """
@@ -14,11 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..parameters.structure import EOS_ID
-from .constraints import Constraints, NextWords
-from .decoder_states import DecoderStates, Expansion
+from .constraints import Constraints
+from .decoder_states import DecoderStates, Expansion, Rows
 from .settings import SearchSettings
-
-START = -1  # before the first word; its embedding is zero
 
 
 class SearchBatch(NamedTuple):
@@ -30,75 +28,6 @@ class SearchBatch(NamedTuple):
     prefixes: Sequence[Sequence[int]] = ()  # the first words of each translation; () for none
     constraints: Sequence[Constraints | None] = ()  # of each translation; () for none
     lines: Sequence[int] = ()  # line numbers in the input, which seed samples
-
-
-class Rows(NamedTuple):
-    """The live hypotheses, grouped by sentence, in ascending order."""
-
-    sentence: np.ndarray  # (R,) int32: number of the sentence that is translated
-    parent: np.ndarray  # (R,) int32: row of the decoder states' last step that each continues
-    continued: np.ndarray  # (R,) int: row of the history's last step that each continues
-    previous: np.ndarray  # (R,) int32: last word, START before the first
-    score: np.ndarray  # (R,) float32: sum of the words' log-probabilities
-
-    @classmethod
-    def begin(cls, sentences: int, first_sentence: int = 0, first_parent: int = 0) -> Rows:
-        """A row for each new sentence, before its first word; numbers begin at `first_sentence`."""
-        numbers = np.arange(sentences, dtype=np.int32)
-        return cls(
-            numbers + first_sentence,
-            numbers + first_parent,
-            numbers,  # never followed: results end at the first word
-            np.full_like(numbers, START),
-            np.zeros(sentences, np.float32),
-        )
-
-    def take(self, index: np.ndarray) -> Rows:
-        """The rows at these indices, (R',)."""
-        return Rows(*(field[index] for field in self))
-
-    def totals(self, expansion: Expansion) -> np.ndarray:
-        """Sums of log-probabilities of all extensions: (R,N)."""
-        return self.score[:, None] + expansion.log_probs
-
-    def followed_by(self, others: Rows) -> Rows:
-        """These rows, followed by the rows of later sentences."""
-        return Rows(*map(np.append, self, others))
-
-
-def expand(
-    states: DecoderStates,
-    rows: Rows,
-    count: int | None,
-    settings: SearchSettings,
-    next_words: NextWords | None = None,
-) -> Expansion:
-    """The words that may follow each row, with log-probability -inf where they must not.
-
-    count: see `DecoderStates.expand`; next_words: those that constraints and prefixes require or
-    forbid. With a bias b, a prefix's word has the probability b + (1 - b) p, and other words
-    (1 - b) p, as in CTranslate2's biased decoding.
-    """
-    live = (rows.sentence, rows.parent, rows.previous)
-    attention = settings.with_alignment, settings.first_aligns
-    expansion = states.expand(*live, count, *attention, next_words)
-    words, log_probs, bias = expansion.words, expansion.log_probs, settings.prefix_bias
-    banned = words == (-1 if settings.unk is None else settings.unk)
-    if next_words is not None:
-        forced = next_words.forced[:, None]
-        if bias is None:
-            banned = np.where(forced >= 0, words != forced, banned)
-        else:
-            log_probs = np.where(banned, -np.inf, log_probs)
-            mixed = np.log1p(-bias) + log_probs
-            mixed = np.where(words == forced, np.logaddexp(mixed, np.log(bias)), mixed)
-            log_probs = np.where(forced >= 0, mixed, log_probs).astype(np.float32)
-            banned &= words != forced
-        if count is not None:  # count a required word only once if it is among the best
-            for column in range(words.shape[1] - next_words.required.shape[1], words.shape[1]):
-                again = words[:, :column] == words[:, column, None]
-                banned[:, column] |= again.any(axis=1)
-    return expansion._replace(log_probs=np.where(banned, np.float32(-np.inf), log_probs))
 
 
 class SearchResult(NamedTuple):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..parameters.structure import EOS_ID
-from .hypotheses import History, Rows, SearchBatch, SearchResult, best_extensions, expand
+from .decoder_states import Rows
+from .hypotheses import History, SearchBatch, SearchResult, best_extensions
 from .settings import SearchSettings
 
 
@@ -26,7 +27,7 @@ def nematus_tf_beam(batch: SearchBatch, settings: SearchSettings) -> list[list[S
     rows = Rows.begin(size)
     count = beam + (settings.unk is not None)
     for step in range(limit):
-        expansion = expand(batch.states, rows, count, settings)
+        expansion = batch.states.expand(rows, count, settings)
         parents, places = best_extensions(rows, rows.totals(expansion), capacity)
         rows = history.extend(rows, expansion, parents, places)
         going = False

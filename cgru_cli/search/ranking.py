@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .decoder_states import Expansion
-from .hypotheses import Rows, SearchResult, best_extensions
+from .decoder_states import Expansion, Rows
+from .hypotheses import SearchResult, best_extensions
 from .settings import SearchSettings
 
 

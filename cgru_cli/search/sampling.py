@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .decoder_states import Expansion
-from .hypotheses import Rows
+from .decoder_states import Expansion, Rows
 from .ranking import LogProbability
 from .settings import Sampling, SearchSettings
 

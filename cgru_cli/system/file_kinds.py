@@ -25,8 +25,8 @@ def check_kind(start: bytes, path: str | os.PathLike[str], *allowed: str, what: 
 
     start: the first LOOKED_AT bytes; allowed: kinds that are right here; what: the expected file.
     """
-    found, name = _KINDS.match(start), os.fspath(path)
-    kind = found.lastgroup if found else None
+    match, name = _KINDS.match(start), os.fspath(path)
+    kind = match.lastgroup if match else None
     if kind is None or kind in allowed or (kind == "zip" and name.endswith(".npz")):
         return
     if name.endswith(".tgz") or ".tar." in name:

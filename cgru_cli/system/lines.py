@@ -38,14 +38,14 @@ def tokens(line: str) -> list[str]:
     if len(line) <= LONG:
         return [token for token in line.split(" ") if token]
     known: dict[str, str] = {}
-    found: list[str] = []
+    words: list[str] = []
     start = 0
     while start < len(line):  # in parts, to bound the memory
         end = line.find(" ", start + LONG)
         end = len(line) if end < 0 else end
-        found += [known.setdefault(token, token) for token in line[start:end].split(" ") if token]
+        words += [known.setdefault(token, token) for token in line[start:end].split(" ") if token]
         start = end
-    return found
+    return words
 
 
 def path_of(source: Source) -> str | os.PathLike[str] | None:

@@ -78,22 +78,22 @@ class Copying:
     def __init__(self, patterns: Iterable[str]):
         """Raises UsageError for a regular expression that is invalid or matches empty text."""
         self.patterns = tuple(patterns)
-        asked = set(self.patterns)
+        names = set(self.patterns)
         own = [pattern for pattern in self.patterns if pattern not in BUILT_IN]
-        built_in = [BUILT_IN[name] for name in BUILT_IN if name in asked]
+        built_in = [BUILT_IN[name] for name in BUILT_IN if name in names]
         self._expressions = [STANDING, *map(_compiled, own), *map(re.compile, built_in)]
 
     def spans(self, text: str) -> list[Span]:
         """The spans of a text, in its order."""
-        found: list[Span] = []
+        spans: list[Span] = []
         taken = bytearray(len(text))
         for expression in self._expressions:
             for match in expression.finditer(text):
                 start, end = match.span()
                 if start < end and not any(taken[start:end]):
                     taken[start:end] = b"\1" * (end - start)
-                    found.append(Span(start, end, match[0]))
-        return sorted(found)
+                    spans.append(Span(start, end, match[0]))
+        return sorted(spans)
 
     def masked(self, text: str, known: int = MOST) -> Masked:
         """The text with placeholders for its first spans.

@@ -54,16 +54,16 @@ def _aligned(stream: str, shown: str) -> list[int]:
     """The index in `shown` of each character of `stream`, and of its end."""
     if stream == shown:  # most lines
         return [*range(len(stream) + 1)]
-    found: list[int] = []
+    places: list[int] = []
     i = 0
-    while len(found) < len(stream):
-        more, fewer = _difference(shown, i, stream, len(found))
-        found += [i + k * more // fewer for k in range(fewer)]
+    while len(places) < len(stream):
+        more, fewer = _difference(shown, i, stream, len(places))
+        places += [i + k * more // fewer for k in range(fewer)]
         i += more
-        if len(found) < len(stream):
-            found.append(i)
+        if len(places) < len(stream):
+            places.append(i)
             i += 1
-    return [*found[: len(stream)], i]
+    return [*places[: len(stream)], i]
 
 
 def _difference(a: str, i: int, b: str, j: int) -> tuple[int, int]:

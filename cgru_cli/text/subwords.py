@@ -82,7 +82,7 @@ def learn_pieces(
     process, on a file in the folder, because Python handles no signals meanwhile. Raises CgruError
     if the size is too small for the text's characters, and Stopped.
     """
-    wanted = {
+    settings = {
         "model_type": kind,
         "vocab_size": size,
         "character_coverage": coverage,
@@ -98,7 +98,7 @@ def learn_pieces(
             break
     if characters <= _LITTLE:
         with StopRequest() as stop:
-            model = _trained(beginning, wanted)
+            model = _trained(beginning, settings)
         if stop.asked:
             stop.end()
     else:
@@ -108,19 +108,19 @@ def learn_pieces(
                 file.writelines(f"{line}\n" for line in chain(beginning, lines))
             from ..system.process_pool import alone  # slow to import
 
-            model = alone(_trained_on_file, text, wanted)
+            model = alone(_trained_on_file, text, settings)
     pieces = sentencepiece.SentencePieceProcessor(model_proto=model).get_piece_size()
     if pieces < size:
         warn(f"the text gives {pieces} pieces, fewer than --subword-vocabulary {size}")
     return base64.b64encode(model).decode("ascii")
 
 
-def _trained_on_file(path: str, wanted: Mapping[str, Any]) -> bytes:
+def _trained_on_file(path: str, settings: Mapping[str, Any]) -> bytes:
     with open(path, encoding="utf-8", newline="\n") as file:
-        return _trained((line.removesuffix("\n") for line in file), wanted)
+        return _trained((line.removesuffix("\n") for line in file), settings)
 
 
-def _trained(lines: Iterable[str], wanted: Mapping[str, Any]) -> bytes:
+def _trained(lines: Iterable[str], settings: Mapping[str, Any]) -> bytes:
     written = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
@@ -135,11 +135,11 @@ def _trained(lines: Iterable[str], wanted: Mapping[str, Any]) -> bytes:
             max_sentence_length=1 << 20,
             num_threads=_THREADS,
             minloglevel=2,
-            **wanted,
+            **settings,
         )
     except RuntimeError as error:
         raise CgruError(
-            f"--subword-vocabulary {wanted['vocab_size']}: SentencePiece learned nothing "
+            f"--subword-vocabulary {settings['vocab_size']}: SentencePiece learned nothing "
             f"({not_learned(error)})"
         ) from error
     return written.getvalue()

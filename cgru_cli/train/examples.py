@@ -142,9 +142,9 @@ class EpochExamples:
             self.structure,
             self.dropout,
             np.random.Generator(np.random.PCG64(key)),
-            len(lengths),
-            int(source),
-            int(target),
+            sentences=len(lengths),
+            source_length=int(source),
+            target_length=int(target),
         )
         widths = {"source": batch.source.shape[1], "target": batch.target.shape[1]}
         padded = {}

@@ -7,9 +7,10 @@ in the order of the input as soon as possible.
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Sequence
 
-from ..errors import CgruError, UsageError
+from ..errors import CgruError, UsageError, reading, writing
 from ..options.translate import TranslateOptions
 from ..output.heatmap.heatmaps import Heatmaps
 from ..parameters.program import reads_as
@@ -21,7 +22,6 @@ from ..system.windows import InOrder, windows
 from .line_search import LineSearch, search_of
 from .plan import SearchPlan
 from .results import rendered
-from .resume import finished_lines
 from .shortlists import shortlist_of
 
 
@@ -52,7 +52,7 @@ def _run(options: TranslateOptions) -> None:
             finally:
                 if apart:
                     apart.close()
-                search.requests.report()
+                search.preparer.report()
 
 
 def _document(options: TranslateOptions) -> None:
@@ -102,6 +102,38 @@ def _skipped(reader: LineReader, options: TranslateOptions, plan: SearchPlan) ->
     if len(reader.take(done)) < done:
         raise CgruError(f"{output}: has the output of {done:,} lines, and the input has fewer")
     tell(f"{output}: {done:,} lines are translated already", options.quiet)
+    return done
+
+
+def finished_lines(path: str | os.PathLike[str], *, n_best: bool, together: int = 1) -> int:
+    """The number of input lines whose complete output is in a file; 0 without a file.
+
+    Removes anything after complete output. n_best: whether each input line has a list; the last
+    list counts as incomplete. together: the number of input lines that count only together. Raises
+    CgruError for a file without such lists, and for a file that cannot be read or changed.
+    """
+    if not os.path.exists(path):
+        return 0
+    lines = end = done = kept = 0  # kept: the size of the output of `done` input lines
+    with reading(path), open(path, "rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                break
+            if n_best:
+                sentence = line.split(b"|||", 1)[0].strip()
+                if sentence == str(lines).encode():
+                    if lines % together == 0:
+                        done, kept = lines, end
+                    lines += 1
+                elif not lines or sentence != str(lines - 1).encode():
+                    raise CgruError(f"{path}: line {number} is no entry of an n-best list")
+            end += len(line)
+            if not n_best:
+                lines += 1
+                if lines % together == 0:
+                    done, kept = lines, end
+    with writing(path):
+        os.truncate(path, kept)
     return done
 
 

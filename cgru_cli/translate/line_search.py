@@ -21,8 +21,8 @@ from ..system.windows import batches
 from .filters import Undo, filtered, filters_of
 from .phrases import Fields
 from .plan import SearchPlan
+from .preparation import LinePreparer
 from .prepared_line import PreparedLine
-from .requests import RequestReader
 from .results import Results, Translation
 
 if TYPE_CHECKING:
@@ -96,16 +96,16 @@ class LineSearch:
     def following(self, plan: SearchPlan) -> LineSearch:
         """A search with the same networks and another plan, for the same models and weights."""
         other = copy.copy(self)
-        other._follow(plan, self.requests)
+        other._follow(plan, self.preparer)
         return other
 
-    def _follow(self, plan: SearchPlan, base: RequestReader | None) -> None:
+    def _follow(self, plan: SearchPlan, base: LinePreparer | None) -> None:
         from ..search.beam import max_tokens_of, mebibytes_of_word
 
         self.plan = plan
         source = next((loaded for loaded in self.models if loaded.reads_source), self.models[0])
         self._filters = filters_of(plan)
-        self.requests = RequestReader(plan, self.models[0], source, base)
+        self.preparer = LinePreparer(plan, self.models[0], source, base)
         self.results = Results(plan, self.models, source, self._members)
         beam_size, workspace = plan.settings.beam_size, plan.options.workspace
         structures = [loaded.model.structure for loaded in self.models]
@@ -126,31 +126,31 @@ class LineSearch:
         line; line numbers seed samples together with the seed. n_best: whether to find all
         hypotheses; otherwise the search may end once the best hypothesis is certain.
         """
-        requests: list[PreparedLine] = []
+        prepared: list[PreparedLine] = []
         undos: dict[int, Undo] = {}
         waiting: dict[int, list[Translation | None]] = {}
         for number, line in enumerate(lines, first):
-            fields = self.requests.split(line, number) if isinstance(line, str) else line
+            fields = self.preparer.split(line, number) if isinstance(line, str) else line
             texts, undos[number] = filtered(fields.source, self._filters)
             waiting[number] = [None] * len(texts)
             for part, text in enumerate(texts):
-                requests.append(self.requests.read(fields._replace(source=text), number, part))
-        for one in self._found(requests, n_best=n_best):
+                prepared.append(self.preparer.read(fields._replace(source=text), number, part))
+        for one in self._translated(prepared, n_best=n_best):
             waiting[one.number][one.part] = one
             parts = [part for part in waiting[one.number] if part is not None]
             if len(parts) == len(waiting[one.number]):
                 whole = undos.pop(one.number)(parts)
                 yield whole if len(parts) == 1 else whole.without_attention()
 
-    def _found(self, requests: Sequence[PreparedLine], *, n_best: bool) -> Iterator[Translation]:
-        """The translations of requests, as they become ready."""
+    def _translated(self, lines: Sequence[PreparedLine], *, n_best: bool) -> Iterator[Translation]:
+        """The translations of prepared lines, as they become ready."""
         searched = []
-        for request in requests:
+        for line in lines:
             # Nematus-TF searches empty lines too, which changes the n-best lists of their batch
-            if request.empty and self.plan.search != "nematus-tf":
-                yield self.results.empty(request)
+            if line.empty and self.plan.search != "nematus-tf":
+                yield self.results.empty(line)
             else:
-                searched.append(request)
+                searched.append(line)
         settings = self.plan.settings
         if not n_best and self.plan.channel is None:
             settings = self.plan.ending_early(settings)
@@ -163,7 +163,7 @@ class LineSearch:
         self, searched: Sequence[PreparedLine], settings: SearchSettings, again: list[PreparedLine]
     ) -> Iterator[tuple[PreparedLine, Sequence[SearchResult]]]:
         """The results of lines that satisfy their constraints; `again` receives the other lines."""
-        lengths = [len(request.source) for request in searched]
+        lengths = [len(line.source) for line in searched]
         batches = self._batches(lengths)
         sizes = [length + 1 for length in lengths]
         threads = together_in(self.max_tokens, sizes, batches, self.threads)
@@ -173,14 +173,14 @@ class LineSearch:
                 self.plan.channel.share_processors()
         # the longest first, so that all threads end at about the same time
         searches = (self._searched([searched[i] for i in b], settings) for b in batches[::-1])
-        for request, found in side_by_side(searches, threads):
-            results = request.accepted(found)
+        for line, found in side_by_side(searches, threads):
+            results = line.accepted(found)
             if results is None:
-                again.append(request.forced())
+                again.append(line.forced())
             else:  # making a hypothesis's text takes time too
-                yield request, results[:1] if settings.best_only else results
+                yield line, results[:1] if settings.best_only else results
         # so that their batches do not depend on threads
-        again.sort(key=lambda request: (request.number, request.part))
+        again.sort(key=lambda line: (line.number, line.part))
 
     def _batches(self, lengths: Sequence[int]) -> list[list[int]]:
         """Choose the lines to search together; lengths: words of each line."""
@@ -192,21 +192,21 @@ class LineSearch:
         every = list(range(len(lengths)))
         return [every[i : i + plan.mini_batch] for i in range(0, len(every), plan.mini_batch)]
 
-    def begin(self, requests: Sequence[PreparedLine]) -> SearchBatch:
+    def begin(self, lines: Sequence[PreparedLine]) -> SearchBatch:
         """The batch of some lines, for a search."""
         from ..search.hypotheses import SearchBatch
 
-        numbers = [request.number for request in requests]
-        lengths = [len(request.source) + 1 for request in requests]
-        constraints = [request.constraints for request in requests]
-        prefixes = [request.prefix for request in requests]
+        numbers = [line.number for line in lines]
+        lengths = [len(line.source) + 1 for line in lines]
+        constraints = [line.constraints for line in lines]
+        prefixes = [line.prefix for line in lines]
         limits = [
             max(self.plan.limit(length), one.needed) + len(one.prefix)
             if one.more is None
             else len(one.prefix) + one.more
-            for length, one in zip(lengths, requests, strict=True)
+            for length, one in zip(lengths, lines, strict=True)
         ]
-        texts = [request.source for request in requests]
+        texts = [line.source for line in lines]
         sources = [loaded.source_batch(texts, numbers) for loaded in self.models]
         required = [
             [*prefix, *(one.required.words if one else ())]
@@ -241,21 +241,21 @@ class LineSearch:
         ]
 
     def _searched(
-        self, requests: Sequence[PreparedLine], settings: SearchSettings
+        self, lines: Sequence[PreparedLine], settings: SearchSettings
     ) -> Iterator[tuple[PreparedLine, list[SearchResult]]]:
         """The results of a batch of lines."""
         from ..search.beam import shrinking_beam
         from ..search.nematus_tf_beam import nematus_tf_beam
 
-        batch, channel = self.begin(requests), self.plan.channel
+        batch, channel = self.begin(lines), self.plan.channel
         found: Iterable[tuple[int, list[SearchResult]]]
         if settings.sampling or self.plan.search != "nematus-tf":
-            ranking = channel.ranking(requests) if channel and channel.within_beam else None
+            ranking = channel.ranking(lines) if channel and channel.within_beam else None
             found = shrinking_beam([batch], settings, ranking=ranking)
         else:
             found = enumerate(nematus_tf_beam(batch, settings))
         for place, results in found:
-            yield requests[place], results
+            yield lines[place], results
 
 
 def search_of(options: TranslateOptions) -> LineSearch:

@@ -126,12 +126,12 @@ class NoisyChannel:
         return ChannelRanking(self._sum, self._candidates or 0, score)
 
     def scored(
-        self, requests: Sequence[PreparedLine], lists: Sequence[Sequence[Hypothesis]]
+        self, lines: Sequence[PreparedLine], lists: Sequence[Sequence[Hypothesis]]
     ) -> list[list[Hypothesis]]:
         """Add the scores of both models to the hypotheses of each line, in the same order."""
         sources, of_channel, of_lm = [], [], []
-        for request, hypotheses in zip(requests, lists, strict=True):
-            number, source = request.number, self._source(request)
+        for line, hypotheses in zip(lines, lists, strict=True):
+            number, source = line.number, self._source(line)
             for one in hypotheses:
                 words, text = self._reading_order(one.tokens), join_bpe(one.text)
                 sources.append(source)
@@ -142,21 +142,21 @@ class NoisyChannel:
         lm = iter(self._lm_scores(of_lm).tolist())
         return [
             [
-                self.featured(one, len(request.source) + 1, next(channel), next(lm))
+                self.featured(one, len(line.source) + 1, next(channel), next(lm))
                 for one in hypotheses
             ]
-            for request, hypotheses in zip(requests, lists, strict=True)
+            for line, hypotheses in zip(lines, lists, strict=True)
         ]
 
     def _reading_order(self, words: Sequence[str]) -> list[str]:
         return list(words[::-1] if self._direct.right_left else words)
 
-    def _source(self, request: PreparedLine) -> list[str]:
+    def _source(self, line: PreparedLine) -> list[str]:
         """The words of a line as the channel model writes them, in reading order."""
         if self._channel_reading is None:
-            return list(self._direct.without_factors(request.source))
-        text = join_bpe(request.text)
-        return self._channel.target_words(text, request.number, self._channel_reading)
+            return list(self._direct.without_factors(line.source))
+        text = join_bpe(line.text)
+        return self._channel.target_words(text, line.number, self._channel_reading)
 
     def featured(
         self, hypothesis: Hypothesis, source_length: int, channel: float, lm: float
@@ -186,10 +186,10 @@ def _channel_model(options: TranslateOptions, direct: LoadedModel) -> LoadedMode
     path = channel.model.path
     if not (channel.reads_words and channel.writes_text):
         raise CgruError(f"--channel-model: {_named(channel)}; a translation model is needed")
-    given, reverse = (
+    sides, channel_sides = (
         [one.sources[0].fingerprint, one.target.fingerprint] for one in (direct, channel)
     )
-    if reverse == given != given[::-1]:
+    if channel_sides == sides != sides[::-1]:
         raise CgruError(
             f"--channel-model: {path} has the source and target words of {direct.model.path}: it "
             "translates in the same direction, not in the reverse one"
@@ -249,12 +249,12 @@ def in_order_of(vocabulary: Vocabulary, loaded: LoadedModel) -> LoadedModel:
     Each word keeps its probability. Ids without a word, in files with gaps, are matched in order.
     """
     model, own = loaded.model, loaded.target
-    size = model.structure.target_vocabulary
-    before = {EOS_ID: EOS_ID, vocabulary.unk_id: own.unk_id}  # by new id
-    words = {i: word for i, word in vocabulary.words.items() if i not in before}
-    before |= zip(words, own.encode(words.values()), strict=True)
-    left = iter(sorted(set(range(size)) - set(before.values())))
-    order = np.array([before[i] if i in before else next(left) for i in range(size)])
+    own_ids = {EOS_ID: EOS_ID, vocabulary.unk_id: own.unk_id}  # by the vocabulary's ids
+    words = {i: word for i, word in vocabulary.words.items() if i not in own_ids}
+    own_ids |= zip(words, own.encode(words.values()), strict=True)
+    every = range(model.structure.target_vocabulary)
+    unused = iter(sorted({*every} - {*own_ids.values()}))
+    order = np.array([own_ids[i] if i in own_ids else next(unused) for i in every])
     arrays = dict(model.arrays)
     for row in model.parameters():
         for axis, letter in enumerate(row.shape):

@@ -12,6 +12,7 @@ from ..errors import CgruError, UsageError, at
 from ..formats.loaded_model import (
     LoadedModel,
     Reading,
+    check_attention,
     check_ensemble,
     preprocessing_of,
 )
@@ -20,6 +21,7 @@ from ..formats.shortlist import Shortlist
 from ..options import kinds
 from ..options.feature_weights import ensemble_weights, model_weights
 from ..options.flags import statements
+from ..options.scope import Scope
 from ..options.translate import TranslateOptions
 from ..output.layout import Layout
 from ..output.layouts import layout_of
@@ -38,7 +40,6 @@ from ..text.pipeline import Preprocessing
 from ..text.source_words import characters
 from ..text.unknown_words import read_lexicon
 from .noisy_channel import NoisyChannel
-from .option_checks import check_options
 from .shortlists import shortlists
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class SearchPlan:
         # Nematus-TF's search requires --compat nematus-tf
         self.search = program.search if options.compat else "shrinking"
         sampling = _sampling(options, models)
-        check_options(options, models, self.search, sampling)
+        _check_options(options, models, self.search, sampling)
         beam_size, normalize, penalty = ranking(options, models, program)
         self.reading: Reading = base.reading if base else _reading(options, models)
         # spans that translations copy, and the models' number of placeholders per line
@@ -132,6 +133,44 @@ class SearchPlan:
         return dataclasses.replace(settings, best_only=certain)
 
 
+def _check_options(
+    options: TranslateOptions, models: Sequence[LoadedModel], search: str, sampling: Sampling | None
+) -> None:
+    """Raises UsageError for options that do not apply to these models, or to this search."""
+    first = models[0]
+    if not first.writes_text:
+        for _, flag in options.changed(Scope.DECODER):
+            raise UsageError(
+                f"{flag.name}: {first.model.path} is a {first.model.structure.type}, which gives "
+                "labels and writes no text"
+            )
+    if sampling and any(loaded.model.structure.crf for loaded in models):
+        raise UsageError("--output-sampling: tags of a CRF cannot be sampled")
+    if sampling and (options.constraints or options.avoid):
+        raise UsageError("--mbr with constraints needs --mbr-n-best: samples cannot satisfy them")
+    if sampling and set(options.copy) - {"none"}:
+        raise UsageError(
+            "--copy: sampling cannot force the spans into translations; add --mbr-n-best "
+            "to --mbr, or leave out --output-sampling"
+        )
+    check_attention(models, any(options.changed(Scope.ATTENTION)))
+    if options.max_length_factor and not any(loaded.reads_words for loaded in models):
+        raise UsageError(
+            "--max-length-factor: a language model has no source text; use --translation-maxlen"
+        )
+    if options.force_decode and first.right_left:
+        raise UsageError("--force-decode: this model writes from the end of a sentence")
+    for _, flag in options.changed(Scope.OWN_SEARCH) if search == "nematus-tf" else ():
+        raise UsageError(f"{flag.name}: the search of Nematus-TF does not support it")
+    if options.markup and not (first.writes_text and first.reads_words and len(first.sources) == 1):
+        raise UsageError(f"--markup: {first.model.path} does not translate plain text")
+    for loaded in models if options.char_level else ():
+        pieces = loaded.sources and loaded.sources[0].processor is not None
+        if (pieces and not options.no_spm_encode) or not loaded.reads_words:
+            what = "SentencePiece splits its source" if pieces else "it reads no source text"
+            raise UsageError(f"--char-level: {loaded.model.path}: {what}")
+
+
 def ranking(
     options: TranslateOptions,
     models: Sequence[LoadedModel],
@@ -168,13 +207,13 @@ def _first(*values: Any) -> Any:
 
 def _reading(options: TranslateOptions, models: Sequence[LoadedModel]) -> Reading:
     """How lines become words. Raises UsageError for options that preprocessing makes redundant."""
-    asked = {
+    replacing = {
         "--bpe": options.bpe is not None,
         "--join-bpe": options.join_bpe,
         "--no-spm-encode": options.no_spm_encode,
         "--no-spm-decode": options.no_spm_decode,
     }
-    preprocessing = None if options.no_preprocess else preprocessing_of(models, asked)
+    preprocessing = None if options.no_preprocess else preprocessing_of(models, replacing)
     if options.bpe is not None:
         for loaded in models:
             if loaded.target.processor is not None:
@@ -296,7 +335,7 @@ def _sampling(options: TranslateOptions, models: Sequence[LoadedModel]) -> Sampl
     kind = options.output_sampling
     if kind is None and (not options.mbr or options.mbr_n_best):
         return None
-    asked = kinds.sampling(kind or MBR_SAMPLING)
-    if asked.get("top", 0) >= models[0].model.structure.target_vocabulary:
-        del asked["top"]  # the same as sampling from all words, but faster
-    return Sampling(**asked, seed=options.seed)
+    values = kinds.sampling(kind or MBR_SAMPLING)
+    if values.get("top", 0) >= models[0].model.structure.target_vocabulary:
+        del values["top"]  # the same as sampling from all words, but faster
+    return Sampling(**values, seed=options.seed)

@@ -41,6 +41,6 @@ class PreparedLine(NamedTuple):
         return kept if kept and kept[0] is results[0] else None
 
     def forced(self) -> PreparedLine:
-        """The request for the second search."""
+        """The line for the second search."""
         assert self.constraints  # noqa: S101 - for types: they were not satisfied
         return self._replace(constraints=dataclasses.replace(self.constraints, forced=True))

@@ -74,7 +74,7 @@ class Results:
         while batch := list(islice(waiting, self._plan.mini_batch)):
             translations = [self.translation(*one) for one in batch]
             lists = self._channel.scored(
-                [request for request, _ in batch],
+                [line for line, _ in batch],
                 [translation.hypotheses for translation in translations],
             )
             for (_, results), one, scored in zip(batch, translations, lists, strict=True):
@@ -84,7 +84,7 @@ class Results:
 
     def translation(
         self,
-        request: PreparedLine,
+        line: PreparedLine,
         results: Sequence[SearchResult],
         settings: SearchSettings | None = None,
     ) -> Translation:
@@ -92,18 +92,18 @@ class Results:
 
         settings: of the search, by default the plan's.
         """
-        if request.empty:
-            return self.empty(request)
-        if request.constraints and not results:
-            warn(f"line {request.number + 1}: no translation satisfies the constraints")
-        source = self._source.without_factors(request.source)
+        if line.empty:
+            return self.empty(line)
+        if line.constraints and not results:
+            warn(f"line {line.number + 1}: no translation satisfies the constraints")
+        source = self._source.without_factors(line.source)
         places: list[int] = []  # of the source's words
         if self._plan.offsets and results and results[0].alignment is not None:
-            places = offsets([*map(request.undo, source)], request.text)
-        hypotheses = [self._hypothesis(result, source, places, request) for result in results]
+            places = offsets([*map(line.undo, source)], line.text)
+        hypotheses = [self._hypothesis(result, source, places, line) for result in results]
         if self._channel and self._channel.within_beam:
             hypotheses = [
-                self._channel.featured(one, len(request.source) + 1, result.channel, result.lm)
+                self._channel.featured(one, len(line.source) + 1, result.channel, result.lm)
                 for one, result in zip(hypotheses, results, strict=True)
             ]
         settings = settings or self._plan.settings
@@ -114,15 +114,15 @@ class Results:
             hypotheses = [hypotheses[place]._replace(total=total) for place, total in best]
             results = [results[place] for place, _ in best]
         words = results[0].words.tolist() if results else ()
-        return Translation(request.number, request.part, source, request.source, hypotheses, words)
+        return Translation(line.number, line.part, source, line.source, hypotheses, words)
 
-    def empty(self, request: PreparedLine) -> Translation:
+    def empty(self, line: PreparedLine) -> Translation:
         """The translation of a line without words."""
         nothing = Hypothesis((), True, 0.0, 0.0, model_scores=(0.0,) * len(self._plan.weights))
         nothing = nothing._replace(detokenized="")
         if self._channel:
             nothing = self._channel.featured(nothing, 1, 0.0, 0.0)
-        return Translation(request.number, request.part, (), (), [nothing], (), True)
+        return Translation(line.number, line.part, (), (), [nothing], (), True)
 
     def views(self, translation: Translation) -> list[View]:
         """The heat maps of a line's best translation: the mean, then every model with attention."""
@@ -152,7 +152,7 @@ class Results:
         result: SearchResult,
         source: Sequence[str],
         source_places: Sequence[int],
-        request: PreparedLine,
+        line: PreparedLine,
     ) -> Hypothesis:
         """The hypothesis of a result; source: its words without factors, and their offsets."""
         right_left = self._plan.layout.right_left
@@ -170,10 +170,10 @@ class Results:
                     words, alignment, source, self._target.unk, self._plan.lexicon
                 )
         read = words[::-1] if right_left else words
-        text = request.undo(self.text(read) if read else "")
+        text = line.undo(self.text(read) if read else "")
         places: list[int] = []
         if self._plan.offsets and alignment is not None:
-            places = offsets([*map(request.undo, read)], text)
+            places = offsets([*map(line.undo, read)], text)
         return Hypothesis(
             words,
             bool(result.finished),

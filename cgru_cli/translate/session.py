@@ -65,14 +65,14 @@ class Session:
         if prefix and target.right_left:
             raise CgruError("prefix: this model writes sentences from right to left")
         fields = Fields(text, prefix, constraints, avoid)
-        return self._search.requests.read(fields, number)._replace(more=more)
+        return self._search.preparer.read(fields, number)._replace(more=more)
 
     def unknown(self, line: PreparedLine, prefix: str | Sequence[str]) -> list[str]:
         """The words of a line's prefix that the models lack."""
         target = self._search.models[0].target
         if target.unk_id not in line.prefix:
             return []
-        words = self._search.requests.beginning(prefix, line.number)
+        words = self._search.preparer.beginning(prefix, line.number)
         return [word for word in words if word not in target and word != target.unk]
 
     def empty(self, line: PreparedLine) -> Translation:

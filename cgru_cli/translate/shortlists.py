@@ -27,10 +27,10 @@ def shortlists(options: TranslateOptions, models: Sequence[LoadedModel]) -> tupl
 
     Raises CgruError for an invalid file, or a file for other vocabularies.
     """
-    asked = shortlist_of(options)
-    if asked is None:
+    file = shortlist_of(options)
+    if file is None:
         return ()
-    path, numbers = asked
+    path, numbers = file
     vocabularies = [(loaded.sources[0], loaded.target) for loaded in models if loaded.reads_words]
     if not vocabularies:
         raise UsageError(

@@ -93,8 +93,7 @@ class Translator:
         Raises CgruError for models that cannot be read or form an ensemble; UsageError for invalid
         arguments.
         """
-        given = {"attention": attention, **options}
-        self._arguments = Arguments.of(models, vocabularies, given)
+        self._arguments = Arguments.of(models, vocabularies, {"attention": attention, **options})
         self._wording: Callable[[], contextlib.AbstractContextManager] = in_python
         if serving:
             self._wording = contextlib.nullcontext
@@ -104,9 +103,8 @@ class Translator:
             loaded = loaded_models(models, vocabularies)
             names = tuple(str(one.model.path) for one in loaded)
             values |= {"model": names, "vocabularies": tuple(vocabularies)}
-            asked = TranslateOptions.of(values)
             self._attends = attention and any(one.model.structure.attends for one in loaded)
-            plan = self._planned(SearchPlan(asked, loaded))
+            plan = self._planned(SearchPlan(TranslateOptions.of(values), loaded))
             self._search = LineSearch(plan, loaded, serving=serving)
 
     @property
@@ -199,10 +197,10 @@ class Translator:
             lines = [lines]
             prefixes, constraints = (x if x is None else [x] for x in (prefixes, constraints))
         with self._wording():
-            given: dict[str, Any] = {"force_decode": prefixes is not None}
+            form: dict[str, Any] = {"force_decode": prefixes is not None}
             if constraints is not None or avoid:
-                given["constraints"] = "tabs"
-            search = self._for_call(options, given, n_best)
+                form["constraints"] = "tabs"
+            search = self._for_call(options, form, n_best)
             avoid = [one_text("avoid", phrase) for phrase in iterated("avoid", avoid)]
             texts = _fields(iterated("lines", lines), prefixes, constraints, avoid)
         lazy = isinstance(lines, Iterator)
@@ -256,23 +254,23 @@ class Translator:
         for options that the models do not support.
         """
         plan = self._search.plan
-        given = plan.settings
+        settings = plan.settings
         if options:
             with in_python():
-                asked = dataclasses.replace(plan.options, beam_size=beam_size, **options)
-                given = SearchPlan(asked, self._search.direct, plan).settings
-        least = given.beam_size if given.utility else max(given.beam_size, n_best)
+                changed = dataclasses.replace(plan.options, beam_size=beam_size, **options)
+                settings = SearchPlan(changed, self._search.direct, plan).settings
+        least = settings.beam_size if settings.utility else max(settings.beam_size, n_best)
         if n_best > (beam_size := beam_size or least):
             raise CgruError(f"n_best {n_best}: more than the beam_size, {beam_size}")
-        unk = given.unk
+        unk = settings.unk
         if suppress_unk is not None:
             unk = self.models[0].target.unk_id if suppress_unk else None
         settings = dataclasses.replace(
-            given,
+            settings,
             unk=unk,
             beam_size=beam_size,
-            normalize=given.normalize if normalize is None else normalize,
-            with_alignment=given.with_alignment or alignment,
+            normalize=settings.normalize if normalize is None else normalize,
+            with_alignment=settings.with_alignment or alignment,
         )
         settings = settings if n_best > 1 else plan.ending_early(settings)
         return Session(self._stepwise, settings)
@@ -294,7 +292,7 @@ class Translator:
     def tokenize(self, line: str) -> list[str]:
         """The words or sub-words of a source line, as the first model reads it."""
         with in_python():
-            return self._search.requests.words(one_text("line", line))
+            return self._search.preparer.words(one_text("line", line))
 
     def detokenize(self, words: Sequence[str]) -> str:
         """The text of words or sub-words of the target, as in `Hypothesis.tokens`."""
@@ -308,21 +306,21 @@ class Translator:
         plan.settings = dataclasses.replace(plan.settings, with_alignment=attends)
         return plan
 
-    def _for_call(self, options: dict, more: dict[str, Any], n_best: int | None) -> LineSearch:
-        """The search with the options of a call; more: options that need no check."""
+    def _for_call(self, options: dict, form: dict[str, Any], n_best: int | None) -> LineSearch:
+        """The search with the options of a call; form: options of the lines' fields."""
         whole = hasattr(n_best, "__index__") and not isinstance(n_best, bool)
         if n_best is not None and not (whole and 0 < n_best <= 1000):
             raise UsageError(f"n_best: a whole number from 1 to 1000 is expected, not {n_best!r}")
-        given = checked(TranslateOptions, options, [*SearchKeywords.__annotations__])
+        values = checked(TranslateOptions, options, [*SearchKeywords.__annotations__])
         search = self._search
-        given |= {"n_best": n_best is not None, **more}
-        if given.get("mbr"):
-            given.setdefault("beam_size", None)
-        asked = search.plan.options.replaced(**given)
-        plan = self._planned(SearchPlan(asked, search.direct, search.plan))
-        if n_best is not None and n_best > plan.settings.beam_size and not asked.mbr:
-            if given.get("beam_size"):
-                raise UsageError(f"n_best {n_best}: more than beam_size, {given['beam_size']}")
+        values |= {"n_best": n_best is not None, **form}
+        if values.get("mbr"):
+            values.setdefault("beam_size", None)
+        plan = SearchPlan(search.plan.options.replaced(**values), search.direct, search.plan)
+        plan = self._planned(plan)
+        if n_best is not None and n_best > plan.settings.beam_size and not plan.options.mbr:
+            if values.get("beam_size"):
+                raise UsageError(f"n_best {n_best}: more than beam_size, {values['beam_size']}")
             plan.settings = dataclasses.replace(plan.settings, beam_size=n_best)
         return search.following(plan)
 
@@ -337,16 +335,16 @@ class Translator:
         """The results of lines, in their order; lazy: the first windows are small."""
         plan = search.plan
 
-        def found(window: list[Fields], first: int) -> Iterator[tuple[int, Any]]:
-            for one in search.translations(window, first, n_best=n_best is not None):
-                listed = [h.reversed() if plan.layout.right_left else h for h in one.hypotheses]
-                yield one.number, (listed or [_NOTHING])[0] if n_best is None else listed[:n_best]
+        def results(window: list[Fields], first: int) -> Iterator[tuple[int, Any]]:
+            for line in search.translations(window, first, n_best=n_best is not None):
+                listed = [h.reversed() if plan.layout.right_left else h for h in line.hypotheses]
+                yield line.number, (listed or [_NOTHING])[0] if n_best is None else listed[:n_best]
 
         growing = lazy and not plan.batches_decide
         windows = sizes(plan.mini_batch * plan.maxi_batch, growing=growing)
         with self._wording(), counting("lines", progress) as counted:
-            yield from counted(in_order(lines, windows, found))
-            search.requests.report()
+            yield from counted(in_order(lines, windows, results))
+            search.preparer.report()
 
     def __reduce__(self) -> tuple:
         return self._arguments.reduced(Translator)
@@ -362,8 +360,8 @@ def _fields(
     lines: Iterator[Any], prefixes: Any, constraints: Any, avoid: Sequence[str]
 ) -> Iterator[Fields]:
     """Each line with the beginning of its translation and its phrases, checking their types."""
-    given = {"prefixes": prefixes, "constraints": constraints}
-    columns = {name: iterated(name, x) for name, x in given.items() if x is not None}
+    sides = {"prefixes": prefixes, "constraints": constraints}
+    columns = {name: iterated(name, x) for name, x in sides.items() if x is not None}
     for number, line in enumerate(lines, 1):
         fields = Fields(one_text(f"line {number}", line), avoided=avoid)
         for name, column in columns.items():

@@ -1,4 +1,4 @@
-"""The references of the benchmarks: counted products, and Keras' layer."""
+"""The references of the benchmarks: counted products, and the logs of other programs."""
 
 import importlib
 import math
@@ -75,31 +75,6 @@ def test_products_count_the_words(load):
         load("training_products").TrainingProducts(structure, 2, "float32"),
     ):
         floor(0, 5)  # runs, with an incomplete last step
-
-
-@pytest.mark.parametrize(
-    ("kind", "reader"), [("encdec", None), ("seq2seq", "reversed"), ("lm", None)]
-)
-def test_keras_layer_computes_the_same_recurrence(load, kind, reader):
-    structure = load("products").shallow((6, 8, 9), kind, "lstm", reader)
-    pair = load("recurrence").Recurrences(structure)
-    mask = (np.arange(7) < np.array([[7], [4], [1]])).astype(np.float32)
-    assert pair.difference(*pair.inputs(mask)) < 1e-5
-
-
-def test_keras_is_compared_only_with_lstms(load):
-    with pytest.raises(ValueError, match="not an LSTM"):
-        load("recurrence").Recurrences(load("products").shallow((6, 8, 9), "lm", "gru"))
-
-
-def test_reading_is_measured_on_files_of_every_kind(load, tmp_path):
-    module = load("load")
-    paths = module.make(tmp_path, (EMBEDDING, STATE, WORDS), list(module.KINDS))
-    assert paths.keys() == module.KINDS.keys()
-    read = module.function_of(module.READ)
-    for path in paths.values():
-        assert module.seconds(read, path) > 0 and module.seconds(module.plainly, path) > 0
-        assert read(path).structure.state == STATE
 
 
 def test_batches_of_all_programs_are_the_same(load, tmp_path):

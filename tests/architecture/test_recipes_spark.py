@@ -165,14 +165,14 @@ def test_parts_together_equal_the_output_of_the_command(
 def test_a_failed_part_is_missing_and_others_are_complete(recipe, model, tmp_path, monkeypatch):
     _, worker = recipe
     search = worker.search_of(TranslateOptions(model=(model,), translation_maxlen=8, beam_size=2))
-    read = search.requests.read
+    read = search.preparer.read
 
     def picky(fields, number, part):
         if number == 30:
             raise MemoryError("no room")
         return read(fields, number, part)
 
-    monkeypatch.setattr(search.requests, "read", picky)
+    monkeypatch.setattr(search.preparer, "read", picky)
     text = text_of(60).encode()
     with pytest.raises(MemoryError):  # for Spark, which retries
         translate(recipe, tmp_path, text, model=(model,))

@@ -11,7 +11,7 @@ from shared_files import SHARED, need
 from tables import each_row
 
 from cgru_cli.compat.row import Checked, NoEffect, Option, Refused, Takes
-from cgru_cli.compat.tables import PROGRAMS, table
+from cgru_cli.compat.tables import PROGRAMS, table_of
 from cgru_cli.errors import CgruError
 from cgru_cli.options.train import TrainOptions
 
@@ -62,8 +62,8 @@ ROWS = [
     (program, command, row)
     for program in PROGRAMS
     for command in COMMANDS
-    if table(program, command)
-    for row in table(program, command).rows
+    if table_of(program, command)
+    for row in table_of(program, command).rows
 ]
 VALUES = {
     Takes.SWITCH: [], Takes.OPTIONAL: ["1"], Takes.ONE: ["1"], Takes.MANY: ["1", "2"],

@@ -11,7 +11,7 @@ from tables import each_row
 from cgru_cli.cli import main
 from cgru_cli.compat.documented import documented, help_sections
 from cgru_cli.compat.row import Option, Takes
-from cgru_cli.compat.tables import PROGRAMS, table
+from cgru_cli.compat.tables import PROGRAMS, table_of
 from cgru_cli.errors import UsageError
 from cgru_cli.options.flags import statements
 from cgru_cli.options.score import ScoreOptions
@@ -21,7 +21,7 @@ from cgru_cli.options.translate import TranslateOptions
 COMMANDS = ("train", "translate", "score")  # old programs have options for them
 
 OPTIONS = {"train": TrainOptions, "translate": TranslateOptions, "score": ScoreOptions}
-TABLES = [(p, c) for p in PROGRAMS for c in COMMANDS if table(p, c)]
+TABLES = [(p, c) for p in PROGRAMS for c in COMMANDS if table_of(p, c)]
 VALUES = {"--input-types": "sequence"}
 LINE = {"train": ["-t", "a", "b", "-m", "m.npz"], "translate": ["-m", "m"], "score": ["-m", "m"]}
 
@@ -38,7 +38,7 @@ def test_every_option_has_a_counterpart_or_a_reason(program, command):
 
 @each_row(("program", "command"), TABLES)
 def test_what_becomes_of_an_option_without_counterpart(program, command):
-    rows = {row.flags: row for row in table(program, command).rows}
+    rows = {row.flags: row for row in table_of(program, command).rows}
     for entry in documented(program, command, OPTIONS[command]):
         row = rows[entry.flags]
         own = isinstance(row.meaning, Option)  # the other rows state it themselves

@@ -10,7 +10,7 @@ import yaml
 from command_lines import parsed
 
 from cgru_cli.compat.row import as_typed
-from cgru_cli.compat.tables import table
+from cgru_cli.compat.tables import table_of
 from cgru_cli.options import config_file
 
 PYMARIAN = shutil.which("pymarian") or Path(sysconfig.get_path("scripts")) / "pymarian"
@@ -24,7 +24,7 @@ def test_every_default_of_marian_is_in_the_table(tmp_path):
     )
     defaults = yaml.safe_load(note.stdout)
     assert len(defaults) > 200
-    rows = {row.name: row for row in table("marian", "train").rows}
+    rows = {row.name: row for row in table_of("marian", "train").rows}
     different = {}
     for name, default in defaults.items():
         if name == "version":

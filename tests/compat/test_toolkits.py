@@ -6,7 +6,7 @@ from tables import each_row
 
 from cgru_cli.cli import main
 from cgru_cli.compat import toolkits
-from cgru_cli.compat.tables import PROGRAMS, table
+from cgru_cli.compat.tables import PROGRAMS, table_of
 from cgru_cli.options.flags import statements
 
 NAMES = [(command, name) for command in toolkits._NAMES for name in toolkits._by_name(command)]
@@ -26,7 +26,7 @@ def test_the_name_here(command, name):
     stated = [flag for flag, _ in statements(main.commands[command].options).values()]
     flags = {typed: flag for flag in stated for typed in (*flag.flags, *flag.aliases)}
     known = {typed.replace("_", "-") for typed in flags}
-    for theirs in filter(None, (table(program, command) for program in PROGRAMS)):
+    for theirs in filter(None, (table_of(program, command) for program in PROGRAMS)):
         known |= {typed.replace("_", "-") for row in theirs.rows for typed in row.flags}
     here = toolkits._by_name(command)[name]
     assert f"--{name}" not in known, "it is an option of cgru, or of a program"

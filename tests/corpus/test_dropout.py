@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from cases import random_arrays, tiny
+from cases import dropped_for, random_arrays, tiny
 from forced import force_decode
-from models import EOS, double_precision, pad_source, pad_target
+from models import EOS, double_precision, pad_source, pad_target, reference
 from tables import each_row
 
 from cgru_cli.corpus.batches import Batch
@@ -33,8 +33,8 @@ def by_name(structure, drawn):
 
 
 def drawn(structure, rates, sizes=(400, 30, 20), seed=0):
-    found = masks(structure, rates, np.random.default_rng(seed), *sizes)
-    return by_name(structure, found)
+    rng, names = np.random.default_rng(seed), ("sentences", "source_length", "target_length")
+    return by_name(structure, masks(structure, rates, rng, **dict(zip(names, sizes, strict=True))))
 
 
 def check(mask, rate):
@@ -139,75 +139,30 @@ def batch():
     return Batch(*pad_source(sources), *pad_target([target for _, target in SENTENCES]))
 
 
-def sigma(x):
-    return 1 / (1 + np.exp(-x))
+READ_ANNOTATIONS = "ff_state_W decoder_Wc_att decoder_Wc decoder_Wcx ff_logit_ctx_W".split()
 
 
-def log_softmax(x):
-    return x - x.max() - np.log(np.exp(x - x.max()).sum())
+def folded(arrays, dropped, sentence):
+    """log p(y_j | y_<j, x) of each word (T,V), by masks in the rows that their inputs multiply.
 
-
-class ByHand:
-    """The shallow model for one sentence; each product's input is multiplied by its mask."""
-
-    def __init__(self, arrays, dropped, sentence):
-        self.arrays = {n: a.astype(np.float64) for n, a in arrays.items()}
-        self.dropped = {n: m[sentence].astype(np.float64) for n, m in dropped.items()}
-
-    def product(self, x, name):
-        return (x * self.dropped.get(name, 1)) @ self.arrays[name]
-
-    def gru(self, h, x, names, inside):
-        """names: W Wx U Ux b bx; the reset gate applies to the proposal's bias, or not."""
-        W, Wx, U, Ux, b, bx = names
-        r, z = np.split(sigma(self.product(x, W) + self.product(h, U) + self.arrays[b]), 2)
-        hU, bias = self.product(h, Ux), self.arrays[bx]
-        p = np.tanh(self.product(x, Wx) + (r * (hU + bias) if inside else r * hU + bias))
-        return (1 - z) * p + z * h
-
-    def annotations(self, source):
-        """(S,C), from embeddings, some of them dropped as whole words."""
-        words = [*source, EOS]
-        kept = self.dropped.get("source", np.ones(len(words)))
-        x = [self.arrays["Wemb"][word] * kept[i] for i, word in enumerate(words)]
-
-        def read(prefix, order):
-            names = [f"{prefix}_{root}" for root in ("W", "Wx", "U", "Ux", "b", "bx")]
-            h, states = np.zeros(4), {}
-            for i in order:
-                h = states[i] = self.gru(h, x[i], names, inside=False)
-            return np.array([states[i] for i in range(len(words))])
-
-        places = range(len(words))
-        both = [read("encoder", places), read("encoder_r", reversed(places))]
-        return np.concatenate(both, axis=1) * self.dropped.get("annotations", 1)
-
-    def log_p(self, source, target):
-        """log p(y_j | y_<j, x) of every word of the vocabulary: (T,V)."""
-        a, h = self.arrays, self.annotations(source)
-        s = np.tanh(self.product(h.mean(axis=0), "ff_state_W") + a["ff_state_b"])
-        words = [*target, EOS]
-        kept = self.dropped.get("target", np.ones(len(words)))
-        found = []
-        for j in range(len(words)):
-            y = a["Wemb_dec"][words[j - 1]] * kept[j] if j else np.zeros(5)
-            first = [f"decoder_{root}" for root in ("W", "Wx", "U", "Ux", "b", "bx")]
-            s1 = self.gru(s, y, first, inside=False)
-            hidden = np.tanh(
-                self.product(h, "decoder_Wc_att") + a["decoder_b_att"]
-                + self.product(s1, "decoder_W_comb_att")
-            )  # fmt: skip
-            c = np.exp(log_softmax((hidden @ a["decoder_U_att"])[:, 0])) @ h
-            second = [f"decoder_{root}" for root in ("Wc", "Wcx", "U_nl", "Ux_nl", "b_nl", "bx_nl")]
-            s = self.gru(s1, c, second, inside=True)
-            t = np.tanh(
-                sum(
-                    self.product(x, f"ff_logit_{part}_W") + a[f"ff_logit_{part}_b"]
-                    for x, part in ((s, "lstm"), (y, "prev"), (c, "ctx"))
-                )
-            )
-            found.append(log_softmax(self.product(t, "ff_logit_W") + a["ff_logit_b"]))
-        return np.array(found)
+    Words at dropped places are zero, so each place has an embedding of its own.
+    """
+    source, target = SENTENCES[sentence]
+    masks = {name: mask[sentence].astype(np.float64) for name, mask in dropped.items()}
+    arrays = dict(arrays)
+    for side, table, words in (
+        ("source", "Wemb", [*source, EOS]),
+        ("target", "Wemb_dec", [EOS, *target]),  # the word before each place; zeros at first
+    ):
+        kept = masks.pop(side, np.ones(9))[: len(words), None]
+        arrays[table] = arrays[table][words] * kept
+    arrays["Wemb"] = np.roll(arrays["Wemb"], 1, axis=0)  # EOS has id 0
+    annotations = masks.pop("annotations", 1.0)
+    for name in READ_ANNOTATIONS:
+        masks[name] = masks.get(name, np.ones(STRUCTURE.context)) * annotations
+    arrays |= {name: arrays[name] * mask[:, None] for name, mask in masks.items()}
+    ids = ([*range(1, 1 + len(words))] for words in (source, target))
+    return reference(STRUCTURE, arrays).force_decode(*ids).distributions
 
 
 @pytest.mark.long
@@ -221,15 +176,12 @@ class ByHand:
     ],
     ids=["embedding", "hidden", "words", "all"],
 )
-def test_the_network_with_masks_by_hand(rates):
+def test_masks_multiply_the_inputs_of_products(rates):
     """The same mask at every position, another for every matrix and sentence."""
     arrays, examples = random_arrays(STRUCTURE), batch()
-    sizes = (*examples.source_mask.shape, examples.target.shape[1])
-    given = masks(STRUCTURE, rates, np.random.default_rng(3), *sizes)
+    given = dropped_for(STRUCTURE, rates, examples, 3)
     names = by_name(STRUCTURE, given)
-    expected = [
-        ByHand(arrays, names, sentence).log_p(*pair) for sentence, pair in enumerate(SENTENCES)
-    ]
+    expected = [folded(arrays, names, sentence) for sentence in range(len(SENTENCES))]
     costs = [
         -log_p[np.arange(len(log_p)), [*target, EOS]].sum()
         for log_p, (_, target) in zip(expected, SENTENCES, strict=True)
@@ -247,7 +199,7 @@ def test_the_network_with_masks_by_hand(rates):
         source_mask = tf.cast(examples.source_mask, tf.float64)
         logits = force_decode(network, examples.source, source_mask, examples.target).logits
     for own, log_p in zip(logits.numpy(), expected, strict=True):
-        own = np.array([log_softmax(row) for row in own[: len(log_p)]])
+        own = tf.nn.log_softmax(own[: len(log_p)])
         np.testing.assert_allclose(own, log_p, atol=1e-6)  # masks themselves are float32
 
 
@@ -273,8 +225,7 @@ def test_dropped_words_have_zero_embeddings():
 def test_masks_of_ones_change_nothing(changes):
     structure, examples = tiny(**changes), batch()
     arrays = random_arrays(structure)
-    sizes = (*examples.source_mask.shape, examples.target.shape[1])
-    given = masks(structure, Rates(0.5, 0.5, 0.5, 0.5, 0.5), np.random.default_rng(0), *sizes)
+    given = dropped_for(structure, Rates(0.5, 0.5, 0.5, 0.5, 0.5), examples)
     ones = {name: np.ones_like(mask) for name, mask in given.items()}
     expected = float(CrossEntropy().cost(Network(structure, arrays, packed=True), examples))
     found = float(

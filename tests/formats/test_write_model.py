@@ -447,3 +447,8 @@ def test_equal_models_give_equal_files(tmp_path):
     for name in ("a.npz", "b.npz"):
         write_model.write(dataclasses.replace(model), tmp_path / name, "npz")
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+
+
+def test_a_model_of_no_program_is_refused():
+    with pytest.raises(CgruError, match=r"^model\.npz: program 'cgru': expected one of dl4mt, "):
+        make(small_structure(), program="cgru")

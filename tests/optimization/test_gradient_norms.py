@@ -5,14 +5,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import tensorflow as tf
-from cases import random_arrays
+from cases import dropped_for, random_arrays
 from deep_equations import DeepModel
 from models import double_precision, ladder_oracle, pad_source, pad_target, typed
 from runs import ATTENTIVE, prepared, records, trained
 from selection import choice
 
 from cgru_cli.corpus.batches import Batch
-from cgru_cli.corpus.dropout import Rates, masks
+from cgru_cli.corpus.dropout import Rates
 from cgru_cli.network.keras_model import RecurrentModel
 from cgru_cli.optimization.gradient_norms import GradientProbe
 from cgru_cli.optimization.objective import CrossEntropy
@@ -195,7 +195,7 @@ def test_norms_of_parameters_are_those_of_the_step(dtype):
     """With dropout and label smoothing, and without float16's loss scale."""
     s = typed(Type.LM)
     step, examples = real_step(s, dtype, label_smoothing=0.1), batch(s)
-    dropped = masks(s, Rates(hidden=0.3), np.random.default_rng(1), 2, 1, 4)
+    dropped = dropped_for(s, Rates(hidden=0.3), examples)
     assert dropped
     found = GradientProbe(step).norms(examples, dropped)
     ((cost, gradients),) = step.gradients([(examples, dropped)])

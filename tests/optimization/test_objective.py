@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from cases import random_arrays, tiny
+from cases import dropped_for, random_arrays, tiny
 from forced import force_decode
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,7 +11,7 @@ from models import EOS, double_precision, pad_source, pad_target, reference, str
 from selection import LONG, choice
 
 from cgru_cli.corpus.batches import Batch
-from cgru_cli.corpus.dropout import Rates, masks
+from cgru_cli.corpus.dropout import Rates
 from cgru_cli.network.network import Network
 from cgru_cli.optimization.objective import CrossEntropy, Guide, attention_costs
 
@@ -244,15 +244,7 @@ def test_gradients_equal_plain_autodiff(guide):
     """In float64, through the recurrence, with dropout."""
     structure = tiny()
     examples = beside(batch(pairs(structure), filler=5, longer=(1, 2)))
-    count, source = examples.source_mask.shape
-    drawn = masks(
-        structure,
-        Rates(0.3, 0.3, 0.3, 0.3, 0.3),
-        np.random.default_rng(0),
-        count,
-        source,
-        examples.target.shape[1],
-    )
+    drawn = dropped_for(structure, Rates(0.3, 0.3, 0.3, 0.3, 0.3), examples)
 
     def in_float64(x):
         return tf.cast(x, tf.float64) if x.dtype.is_floating else x
@@ -283,11 +275,7 @@ def test_packed_and_unpacked_have_the_same_gradients():
     """With dropout, whose masks are by sentence, and all terms of the cost."""
     structure = tiny(mixture=2)
     examples = beside(batch(pairs(structure), filler=5, longer=(1, 2)))
-    rates = Rates(0.3, 0.3, 0.3, 0.3, 0.3)
-    count, source = examples.source_mask.shape
-    drawn = masks(
-        structure, rates, np.random.default_rng(0), count, source, examples.target.shape[1]
-    )
+    drawn = dropped_for(structure, Rates(0.3, 0.3, 0.3, 0.3, 0.3), examples)
     arrays = {name: tf.constant(array) for name, array in random_arrays(structure).items()}
     (one, by_packed), (other, expected) = (
         with_gradients(structure, arrays, examples, GUIDES[1], packed, drawn)

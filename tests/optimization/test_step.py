@@ -5,14 +5,14 @@ import functools
 import numpy as np
 import pytest
 import tensorflow as tf
-from cases import random_arrays, tiny
+from cases import dropped_for, random_arrays, tiny
 from forced import force_decode
 from models import double_precision, pad_source, pad_target
 from scripted_step import START, Scripted, random_script, same
 from selection import LONG, choice
 
 from cgru_cli.corpus.batches import Batch
-from cgru_cli.corpus.dropout import Rates, masks
+from cgru_cli.corpus.dropout import Rates
 from cgru_cli.network.keras_model import RecurrentModel
 from cgru_cli.network.network import Network
 from cgru_cli.optimization.objective import CrossEntropy
@@ -261,8 +261,7 @@ def examples(seed=0, rows=slice(None)):
 
 
 def dropped(rates, seed=0):
-    sizes = (*examples().source_mask.shape, examples().target.shape[1])
-    return masks(STRUCTURE, rates, np.random.default_rng(seed), *sizes)
+    return dropped_for(STRUCTURE, rates, examples(), seed)
 
 
 WHOLE = {name: np.ones_like(mask) for name, mask in dropped(RATES).items()}  # nothing dropped

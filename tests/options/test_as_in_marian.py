@@ -10,7 +10,7 @@ from command_lines import parsed_with_note
 
 from cgru_cli.cli import main
 from cgru_cli.compat.row import Option
-from cgru_cli.compat.tables import table
+from cgru_cli.compat.tables import table_of
 from cgru_cli.options.as_in_marian import MarianOptions
 from cgru_cli.options.flags import AS_IN_MARIAN, statements
 from cgru_cli.options.train import TrainOptions
@@ -30,7 +30,9 @@ def test_they_are_a_group_of_their_own():
 
 
 def test_each_is_named_by_a_program():
-    rows = [row for one in ("marian", "nematus", "nematus-tf") for row in table(one, "train").rows]
+    rows = [
+        row for one in ("marian", "nematus", "nematus-tf") for row in table_of(one, "train").rows
+    ]
     named = {row.meaning.field for row in rows if isinstance(row.meaning, Option)}
     by_values = {"lr_decay_inv_sqrt_start", "shuffle_batches"}  # 2nd value, --shuffle batches
     of_the_file = {"interpolate_env_vars", "relative_paths"}

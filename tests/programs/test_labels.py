@@ -1,4 +1,4 @@
-"""Models that predict labels: equal to Keras layers, used with the commands, and invalid input."""
+"""Models that predict labels: used with the commands, and invalid input."""
 
 import itertools
 import json
@@ -6,15 +6,12 @@ import os
 import subprocess
 import sys
 
-import keras
 import numpy as np
 import pytest
 import runs
-import tensorflow as tf
 from cases import random_arrays
 from click.testing import CliRunner
 from commands import in_process, one_line, write_model
-from forced import force_decode
 from models import forced_scores, pad_source, typed
 from selection import choice
 from tolerances import LOG_PROBABILITY, ONE_STEP
@@ -24,7 +21,7 @@ from cgru_cli.cli import main
 from cgru_cli.errors import CgruError
 from cgru_cli.formats import read_model
 from cgru_cli.network.network import Network
-from cgru_cli.parameters.structure import Encoder, Pooling, Type, Unit
+from cgru_cli.parameters.structure import Encoder, Pooling, Type
 from cgru_cli.search.beam import shrinking_beam
 from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.hypotheses import SearchBatch
@@ -37,107 +34,6 @@ pytestmark = pytest.mark.long
 LABELS = ("A", "B", "C")
 SIZES = ("--dim-emb", 6, "--dim-rnn", 8, "--mini-batch", 8, "--valid-freq", 0, "--quiet")
 SIZES = (*SIZES, "--learn-rate", 0.02)
-
-
-# -- Keras' own layers -----------------------------------------------------------------------------
-
-
-def keras_reader(arrays, prefix, unit, state):
-    """A recurrent Keras layer with these weights, whose gates have another order."""
-
-    def blocks(root, order):
-        parts = np.split(arrays[f"{prefix}_{root}"], len(order), axis=-1)
-        return np.concatenate([parts[i] for i in order], axis=-1)
-
-    if unit is Unit.LSTM:  # cgru has [f i g o], Keras [i f g o]
-        layer = keras.layers.LSTM(state, return_sequences=True)
-        weights = [blocks(root, (1, 0, 2, 3)) for root in "WUb"]
-    else:  # cgru has [r z] and the proposal, Keras [z r p], with a second bias for the state
-        layer = keras.layers.GRU(state, return_sequences=True, reset_after=True)
-        weights = [
-            np.concatenate([blocks(root, (1, 0)), arrays[f"{prefix}_{root}x"]], axis=-1)
-            for root in "WUb"
-        ]
-        weights[2] = np.stack([weights[2], 0 * weights[2]])
-    return layer, weights
-
-
-def keras_annotations(arrays, s, ids):
-    """h_1..h_S of a batch without padding: (B,S,C), by `Bidirectional` level by level."""
-    h = keras.layers.Embedding(*arrays["Wemb"].shape, weights=[arrays["Wemb"]])(ids)
-    for level in s.encoder_levels():
-        number = f"_{level}" if level > 1 else ""
-        if len(s.directions(level)) == 1:
-            layer, ours = keras_reader(arrays, f"encoder{number}", s.encoder_unit, s.state)
-            layer.build(h.shape)
-            layer.set_weights(ours)
-            h = layer(h)
-            continue
-        forward, ours = keras_reader(arrays, f"encoder{number}", s.encoder_unit, s.state)
-        _, others = keras_reader(arrays, f"encoder_r{number}", s.encoder_unit, s.state)
-        layer = keras.layers.Bidirectional(forward, merge_mode="concat")
-        layer.build(h.shape)
-        layer.set_weights([*ours, *others])
-        h = layer(h)
-    return h
-
-
-def keras_dense(x, *weights, activation=None):
-    """A Dense layer with this matrix, and with this bias if there is one."""
-    layer = keras.layers.Dense(weights[0].shape[1], activation, use_bias=len(weights) > 1)
-    layer.build(x.shape)
-    layer.set_weights(list(weights))
-    return layer(x)
-
-
-@pytest.mark.parametrize("unit", [Unit.GRU, Unit.LSTM])
-@pytest.mark.parametrize("pooling", Pooling)
-def test_a_classifier_equals_that_of_keras(unit, pooling):
-    s = typed(Type.CLASSIFIER, pooling=pooling, encoder_unit=unit, state=5, target_vocabulary=6)
-    arrays = random_arrays(s, 3)
-    ids = tf.constant([[3, 1, 4, 0], [2, 6, 5, 0]])
-    ours = force_decode(Network(s, arrays), ids, tf.ones(ids.shape), tf.constant([[2, 0], [4, 0]]))
-    h = keras_annotations(arrays, s, ids)
-    if pooling is Pooling.LAST:
-        v = keras.ops.concatenate([h[:, -1, :5], h[:, 0, 5:]], axis=-1)
-    elif pooling is Pooling.ATTENTION:
-        W, b, query = (arrays[f"pooling_{name}"] for name in ("Wc_att", "b_att", "U_att"))
-        energies = keras_dense(keras_dense(h, W, b, activation="tanh"), query)
-        v = keras.layers.Dot(axes=1)([keras.layers.Softmax(axis=1)(energies), h])[:, 0]
-    else:
-        pool = {"mean": "GlobalAveragePooling1D", "max": "GlobalMaxPooling1D"}[pooling]
-        v = getattr(keras.layers, pool)()(h)
-    expected = keras_dense(v, arrays["ff_logit_W"], arrays["ff_logit_b"], activation="softmax")
-    found = np.exp(keras.ops.log_softmax(ours.logits[:, 0]))
-    np.testing.assert_allclose(found[:, 2:], expected, atol=LOG_PROBABILITY)
-    assert not found[:, :2].any()
-
-
-@pytest.mark.parametrize("unit", [Unit.GRU, Unit.LSTM])
-@pytest.mark.parametrize("depth", [1, 2])
-def test_a_tagger_equals_that_of_keras(unit, depth):
-    """`TimeDistributed` over `Bidirectional`; with two levels, each stack reads its own lower
-    level."""
-    s = typed(
-        Type.TAGGER, encoder_unit=unit, state=5, target_vocabulary=6, encoder_depth=1,
-        encoder=Encoder.BIDIRECTIONAL,
-    )  # fmt: skip
-    if depth == 2:  # a forward level reads [forward ; backward]
-        s = typed(
-            Type.TAGGER, encoder_unit=unit, state=5, target_vocabulary=6, encoder_depth=2,
-            encoder=Encoder.BI_UNIDIRECTIONAL, residual=False,
-        )  # fmt: skip
-    arrays = random_arrays(s, 3)
-    ids = tf.constant([[3, 1, 4, 0], [2, 6, 5, 0]])
-    labels = tf.constant([[2, 3, 4, 0], [5, 2, 4, 0]])
-    ours = force_decode(Network(s, arrays), ids, tf.ones(ids.shape), labels)
-    h = keras_annotations(arrays, s, ids)
-    output = keras.layers.TimeDistributed(keras.layers.Dense(4, activation="softmax"))
-    output.build(tuple(h.shape))
-    output.set_weights([arrays["ff_logit_W"], arrays["ff_logit_b"]])
-    found = np.exp(keras.ops.log_softmax(ours.logits))
-    np.testing.assert_allclose(found[:, :3, 2:], output(h)[:, :3], atol=LOG_PROBABILITY)
-    np.testing.assert_array_equal(found[:, 3], [[1, 0, 0, 0, 0, 0]] * 2)  # EOS
 
 
 # -- a label depends only on its line --------------------------------------------------------------

@@ -3,12 +3,16 @@
 import numpy as np
 import tensorflow as tf
 from cases import random_arrays, tiny
-from ensembles import OneSource
+from ensembles import OneSource, live
 from models import pad_source
 from tolerances import LOG_PROBABILITY, WEIGHTS
 
 from cgru_cli.network.network import Network
 from cgru_cli.search import decoder_states
+from cgru_cli.search.decoder_states import Rows
+from cgru_cli.search.settings import SearchSettings
+
+ALIGNED = SearchSettings(with_alignment=True)
 
 
 def states_of(*models, weights=None):
@@ -31,18 +35,13 @@ def test_short_sentences_are_encoded_apart_if_that_saves_padding(monkeypatch):
 
     monkeypatch.setattr(ensemble, "encode", encoding)
     source = pad_source([[], [(4,)], [(5,), (6,)], [(1,)] * 9])
-    given = rows(0, 1, 2, 3), rows(0, 1, 2, 3), rows(-1, -1, -1, -1), 6, True
-    together = ensemble.begin(source).expand(*given)
+    together = ensemble.begin(source).expand(Rows.begin(4), 6, ALIGNED)
     assert shapes == [(4, 10)]
     monkeypatch.setattr(decoder_states, "LEAST_SAVED", 21)
-    apart = ensemble.begin(source).expand(*given)
+    apart = ensemble.begin(source).expand(Rows.begin(4), 6, ALIGNED)
     assert shapes[1:] == [(3, 3), (1, 10)]  # 21 words of padding less
     for one, other in zip(apart, together, strict=True):
         np.testing.assert_allclose(one, other, atol=LOG_PROBABILITY)
-
-
-def rows(*values):
-    return np.array(values, np.int32)
 
 
 def test_sentences_may_finish_in_any_order():
@@ -51,9 +50,10 @@ def test_sentences_may_finish_in_any_order():
     """
     network = Network(*a_model())
     states, sources = states_of(a_model())
-    states.expand(rows(0, 1, 2, 3), rows(0, 1, 2, 3), rows(-1, -1, -1, -1), 3, True)
-    states.expand(rows(0, 2, 2), rows(0, 2, 2), rows(1, 1, 2), 3, True)
-    last = states.expand(rows(2, 2, 2), rows(2, 1, 2), rows(3, 4, 5), 6, True)
+    states.expand(Rows.begin(4), 3, ALIGNED)
+    states.expand(live(sentence=[0, 2, 2], parent=[0, 2, 2], previous=[1, 1, 2]), 3, ALIGNED)
+    rows = live(sentence=[2, 2, 2], parent=[2, 1, 2], previous=[3, 4, 5])
+    last = states.expand(rows, 6, ALIGNED)
     memory = network.encode(*pad_source([sources[2]]))
     for row, history in enumerate(((2, 3), (1, 4), (2, 5))):
         state, previous = network.start(memory), -1
@@ -71,9 +71,9 @@ def test_sentences_may_finish_in_any_order():
 
 
 def test_all_words_come_in_the_vocabularys_order():
+    rows = live(sentence=[0, 3], parent=[0, 3], previous=[-1, -1])
     few, every = (
-        states_of(a_model())[0].expand(rows(0, 3), rows(0, 3), rows(-1, -1), count, False)
-        for count in (99, None)
+        states_of(a_model())[0].expand(rows, count, SearchSettings()) for count in (99, None)
     )
     assert every.words.tolist() == [list(range(6))] * 2
     assert few.words.shape == (2, 6) and few.alignment is None
@@ -87,9 +87,7 @@ def test_all_words_come_in_the_vocabularys_order():
 def test_an_ensemble_weighs_log_probabilities():
     models = [a_model(0), a_model(1, state=6, target_embedding=3, encoder_depth=2)]
     one, two, both = (
-        states_of(*members, weights=weights)[0].expand(
-            rows(0, 1), rows(0, 1), rows(-1, -1), None, True
-        )
+        states_of(*members, weights=weights)[0].expand(Rows.begin(2), None, ALIGNED)
         for members, weights in (
             (models[:1], None),
             (models[1:], None),

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 from cases import random_arrays, tiny
-from ensembles import OneSource, joined
+from ensembles import OneSource, joined, live
 from models import pad_source
 from tolerances import LOG_PROBABILITY
 
 from cgru_cli.network.network import Network
 from cgru_cli.search.beam import shrinking_beam
+from cgru_cli.search.decoder_states import Rows
 from cgru_cli.search.hypotheses import SearchBatch
 from cgru_cli.search.settings import SearchSettings
 
@@ -53,9 +54,9 @@ def test_each_sentence_has_the_distribution_over_its_own_words(kind):
     expansions = []
     for count in (2, 9, None):
         states = decoder.begin(pad_source(SOURCES), SETS)
-        states.expand(rows(0, 1, 2), rows(0, 1, 2), rows(-1, -1, -1), 3, False)
-        following = rows(0, 1, 1), rows(0, 1, 1), rows(2, 9, 10)
-        expansions.append((count, states.expand(*following, count, False)))
+        states.expand(Rows.begin(3), 3, SearchSettings())
+        following = live(sentence=[0, 1, 1], parent=[0, 1, 1], previous=[2, 9, 10])
+        expansions.append((count, states.expand(following, count, SearchSettings())))
     for row, (sentence, word) in enumerate(((0, 2), (1, 9), (1, 10))):
         allowed = SETS[sentence]
         if kind == "mixture":  # log sum_k pi_k softmax_k over the words

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from cgru_cli.corpus.dropout import Rates, masks
 from cgru_cli.parameters.names import parameters
 from cgru_cli.parameters.structure import Structure
 
@@ -43,3 +44,16 @@ def random_arrays(structure: Structure, seed: int = 0, scale: float = 1.0) -> di
             array = generator.normal(0, scale / np.sqrt(size[0]), size)
         arrays[parameter.name] = array.astype(np.float32)
     return arrays
+
+
+def dropped_for(structure: Structure, rates: Rates, batch, seed: int = 0) -> dict[str, np.ndarray]:
+    """Dropout masks for a `Batch`."""
+    sentences, source_length = batch.source_mask.shape
+    return masks(
+        structure,
+        rates,
+        np.random.default_rng(seed),
+        sentences=sentences,
+        source_length=source_length,
+        target_length=batch.target.shape[1],
+    )

@@ -1,6 +1,9 @@
 """Ensembles of models in memory, and searches that batches join."""
 
+import numpy as np
+
 from cgru_cli.search.beam import BeamSearch
+from cgru_cli.search.decoder_states import Rows
 from cgru_cli.search.ensemble import Ensemble
 from cgru_cli.search.runtime import PreparedModel, Settings
 
@@ -32,3 +35,10 @@ def joined(batches, settings, ranking=None):
     while len(search.rows.sentence):
         found |= dict(search.step())
     return found
+
+
+def live(sentence, parent, previous):
+    """The live hypotheses with these sentences, rows of the last step, and last words."""
+    columns = (np.array(column, np.int32) for column in (sentence, parent, previous))
+    sentences, parents, words = columns
+    return Rows(sentences, parents, parents, words, np.zeros(len(words), np.float32))

@@ -19,7 +19,7 @@ from cgru_cli.text.copying import PLACEHOLDERS
 from cgru_cli.text.pipeline import PipelineSettings
 from cgru_cli.translate.phrases import Fields
 from cgru_cli.translate.plan import SearchPlan
-from cgru_cli.translate.requests import RequestReader
+from cgru_cli.translate.preparation import LinePreparer
 
 pytestmark = pytest.mark.usefixtures("prepared_once")
 SOURCE = ["eos", "UNK", "a", "b", "7", *PLACEHOLDERS[:3]]
@@ -120,10 +120,10 @@ def test_a_translation_with_the_whole_word_is_accepted(tmp_path):
     path = write_model(tmp_path, source=words, target=words)
     loaded = load_model(path, [str(tmp_path / "v.model")] * 2)
     plan = SearchPlan(TranslateOptions(model=(path,), copy=("number",)), [loaded])
-    request = RequestReader(plan, loaded, loaded).read(Fields("a 7. b"), 0)
+    line = LinePreparer(plan, loaded, loaded).read(Fields("a 7. b"), 0)
     for word in ("▁7.", "▁a"):
         found = [namedtuple("Found", "words")(np.array([processor.piece_to_id(word)]))]
-        assert request.accepted(found) == (found if word == "▁7." else None)
+        assert line.accepted(found) == (found if word == "▁7." else None)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from commands import in_process, one_line, write_model
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cgru_cli.translate.resume import finished_lines
+from cgru_cli.translate.job import finished_lines
 
 pytestmark = pytest.mark.usefixtures("prepared_once")
 TEXT = "a b c\n\nf f a d\nb unseen\nc\nd d d a\n"

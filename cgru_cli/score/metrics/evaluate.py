@@ -30,11 +30,11 @@ def evaluate(
             one.text if isinstance(one, Hypothesis) else one_text("hypotheses", one)
             for one in iterated("hypotheses", hypotheses)
         ]
-        given = list(iterated("references", references))
+        listed = list(iterated("references", references))
         columns = (
-            [given]
-            if all(isinstance(one, str) for one in given)
-            else [list(iterated("references", one)) for one in given]
+            [listed]
+            if all(isinstance(one, str) for one in listed)
+            else [list(iterated("references", one)) for one in listed]
         )
         for column in columns:
             if not lines or len(column) != len(lines):
@@ -42,8 +42,8 @@ def evaluate(
         names = [metrics] if isinstance(metrics, str) else list(iterated("metrics", metrics))
         if not names:
             raise UsageError("metrics: an empty list")
-        given_options = {"metric": names, "tokenize": tokenize, "lowercase": lowercase}
-        values = checked(ScoreOptions, given_options, [*given_options])
+        options = {"metric": names, "tokenize": tokenize, "lowercase": lowercase}
+        values = checked(ScoreOptions, options, [*options])
         plan = ScorePlan(ScoreOptions.of(values | {"reference": ("references",) * len(columns)}))
         from .evaluation import metric_of  # needs sacreBLEU
         from .labels import check_lines

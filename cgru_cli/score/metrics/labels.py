@@ -80,9 +80,9 @@ class LabelMetric(Metric):
         self, hypothesis: str, ref_kwargs: dict[str, Any]
     ) -> list[float]:
         """The numbers of correct, output and reference items of each group, as one row."""
-        given, right = set(self._items(tokens(hypothesis))), ref_kwargs["right"]
+        output, right = set(self._items(tokens(hypothesis))), ref_kwargs["right"]
         counts = np.zeros((3, len(self._columns)))
-        for row, items in zip(counts, (given & right, given, right), strict=True):
+        for row, items in zip(counts, (output & right, output, right), strict=True):
             for item in items:
                 row[self._columns[item[1] if self.average == "macro" else ""]] += 1
         return counts.ravel().tolist()
@@ -91,9 +91,10 @@ class LabelMetric(Metric):
         return self._compute_score_from_stats(np.sum(stats, axis=0))
 
     def _compute_score_from_stats(self, stats: Any) -> Score:
-        right, given, wanted = np.asarray(stats, np.float64).reshape(3, -1)
-        seen = given + wanted > 0
-        mean = float(np.mean(2 * right[seen] / (given + wanted)[seen])) if seen.any() else 0.0
+        correct, output, reference = np.asarray(stats, np.float64).reshape(3, -1)
+        seen = output + reference > 0
+        f1 = 2 * correct[seen] / (output + reference)[seen]
+        mean = float(np.mean(f1)) if seen.any() else 0.0
         return Score(self.name, 100 * mean)
 
 
@@ -132,10 +133,11 @@ def check_lines(name: str, lines: Sequence[str], reference: str, references: Seq
     name, reference: names of the files.
     """
     for number, (line, right) in enumerate(zip(lines, references, strict=True), 1):
-        ours, theirs = len(tokens(line)), len(tokens(right))
-        if ours != theirs:
+        count, expected = len(tokens(line)), len(tokens(right))
+        if count != expected:
             raise CgruError(
-                f"{name}: line {number}: {ours} label{'s' * (ours != 1)}, {theirs} in {reference}"
+                f"{name}: line {number}: {count} label{'s' * (count != 1)}, "
+                f"{expected} in {reference}"
             )
 
 
@@ -145,4 +147,4 @@ def confusion(lines: Sequence[str], references: Sequence[str]) -> tuple[list[str
     for line, right in zip(lines, references, strict=True):
         pairs.update(zip(tokens(right), tokens(line), strict=True))
     labels = sorted({label for pair in pairs for label in pair})
-    return labels, [[pairs[right, given] for given in labels] for right in labels]
+    return labels, [[pairs[right, label] for label in labels] for right in labels]

@@ -58,8 +58,8 @@ class PairScorer:
         `total`, with the same defaults as in `Translator`. options: those of `cgru score` for model
         scores, with "_" for "-" in their names. Raises the errors of `Translator`.
         """
-        given = {"attention": attention, "word_penalty": word_penalty, **options}
-        self._arguments = Arguments.of(models, vocabularies, given)
+        settings = {"attention": attention, "word_penalty": word_penalty, **options}
+        self._arguments = Arguments.of(models, vocabularies, settings)
         with in_python():
             values = checked(ScoreOptions, options, [*ScoringKeywords.__annotations__])
             ranked = {"normalize": values.get("normalize"), "word_penalty": word_penalty}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from both_engines import Texts
-from cases import random_arrays
+from cases import dropped_for, random_arrays
 from forced import force_decode
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,7 +20,8 @@ from named_structures import EIGHT, NAMED
 from selection import LONG, choice, in_turns
 from tolerances import WEIGHTS
 
-from cgru_cli.corpus.dropout import Rates, masks
+from cgru_cli.corpus.batches import Batch
+from cgru_cli.corpus.dropout import Rates
 from cgru_cli.network.network import Network
 from cgru_cli.parameters.structure import (
     WITHOUT_FEEDBACK,
@@ -76,20 +77,16 @@ def as_tensors(arrays, dtype):
     return {name: tf.constant(array, dtype) for name, array in arrays.items()}
 
 
-def dropped_for(structure, batch, dtype, rate=0.3):
+def dropped_tensors(structure, batch, dtype, rate=0.3):
     rates = Rates(embedding=rate, hidden=rate, source=rate, target=rate, annotation=rate)
-    sentences, source_length = batch[0].shape[:2]
-    found = masks(
-        structure, rates, np.random.default_rng(1), sentences, source_length, batch[2].shape[1]
-    )
-    return as_tensors(found, dtype)
+    return as_tensors(dropped_for(structure, rates, Batch(*batch), 1), dtype)
 
 
 def without_the_scan(structure):
     """Inputs in float64 with dropout, and their gradients by plain autodiff."""
     batch = example(structure)
     arrays = as_tensors(random_arrays(structure, 0), tf.float64)
-    dropped = dropped_for(structure, batch, tf.float64)
+    dropped = dropped_tensors(structure, batch, tf.float64)
     with double_precision():
         found = gradients(structure, arrays, batch, dropped, differentiable=False)
     return batch, arrays, dropped, found
@@ -229,6 +226,6 @@ def test_xla_gives_the_same(name):
     structure = NAMED[name]
     batch = example(structure)
     arrays = as_tensors(random_arrays(structure, 0), tf.float32)
-    dropped = dropped_for(structure, batch, tf.float32)
+    dropped = dropped_tensors(structure, batch, tf.float32)
     expected = gradients(structure, arrays, batch, dropped, differentiable=True)
     check(gradients(structure, arrays, batch, dropped, True, jit=True), expected, WEIGHTS)

@@ -1,4 +1,4 @@
-"""Lines read as requests: words, prefixes, phrases, and invalid lines."""
+"""Prepared lines: words, prefixes, phrases, and invalid lines."""
 
 import pytest
 from commands import write_model
@@ -8,13 +8,13 @@ from cgru_cli.formats.loaded_model import load_model
 from cgru_cli.options.translate import TranslateOptions
 from cgru_cli.parameters.structure import Type
 from cgru_cli.translate.plan import SearchPlan
-from cgru_cli.translate.requests import RequestReader
+from cgru_cli.translate.preparation import LinePreparer
 
 
 def reader(path, vocabularies=(), **options):
     loaded = load_model(path, vocabularies)
     plan = SearchPlan(TranslateOptions(model=(path,), **options), [loaded])
-    return RequestReader(plan, loaded, loaded)
+    return LinePreparer(plan, loaded, loaded)
 
 
 def read(lines, line, number):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from ..errors import CgruError, warn
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from ..search.constraints import Avoided, Constraints
 
 
-class RequestReader:
+class LinePreparer:
     """Reads lines, and phrases that their translations must or must not contain."""
 
     def __init__(
@@ -26,7 +27,7 @@ class RequestReader:
         plan: SearchPlan,
         target: LoadedModel,
         source: LoadedModel,
-        base: RequestReader | None = None,
+        base: LinePreparer | None = None,
     ):
         """target: the model that defines the words of translations; source: the model that defines
         the words of lines, the same model if no model reads a source; base: a reader for these
@@ -87,15 +88,13 @@ class RequestReader:
         if copying is None:
             return Masked(fields.source), fields
         masked = copying.masked(fields.source, self._plan.placeholders)
-
-        def named(text: str) -> str:
-            return copying.named(text, masked.copied)
-
-        begun = fields.beginning
-        return masked, fields._replace(
-            beginning=named(begun) if isinstance(begun, str) else begun,
-            required=[[*map(named, alternatives(one))] for one in fields.required],
-            avoided=[*map(named, (*fields.avoided, *self._avoided_spans))],
+        named = partial(copying.named, copied=masked.copied)
+        beginning = fields.beginning
+        return masked, Fields(
+            fields.source,
+            named(beginning) if isinstance(beginning, str) else beginning,
+            [[*map(named, alternatives(phrases))] for phrases in fields.required],
+            [*map(named, (*fields.avoided, *self._avoided_spans))],
         )
 
     def words(self, source: str, number: int = 0) -> list[str]:
@@ -125,9 +124,9 @@ class RequestReader:
     def _constraints(self, fields: Fields, masked: Masked, number: int) -> Constraints | None:
         """The phrases that the translation of a line (counted from 0) must and must not contain.
 
-        masked: the source; the translation must contain each of its placeholders once, and its
-        other spans except those that the model cannot write. Raises CgruError, naming the line,
-        for phrases that no translation can satisfy.
+        masked: the source; the translation must contain each of its placeholders once, no other
+        placeholder, and its other spans except those that the model cannot write. Raises CgruError,
+        naming the line, for phrases that no translation can satisfy.
         """
         from ..search.constraints import Constraints
 
@@ -136,22 +135,31 @@ class RequestReader:
         count = len(masked.copied)
         once, absent = self._placeholders[:count], self._placeholders[count:]
         copies: list[list[tuple[int, ...]]] = [[(word,)] for word in once]
+        copies += self._copies(masked, number)
+        banned = [*self._phrases.avoided(fields.avoided, number), *((word,) for word in absent)]
+        avoided = self._avoiding(tuple(banned), tuple(itertools.chain(*copies)))
+        required = self._phrases.required(fields.required, number)
+        required = [*consistent(required, avoided, number), *copies]
+        return Constraints.of(required, avoided, once, forced=False)
+
+    def _copies(self, masked: Masked, number: int) -> list[list[tuple[int, ...]]]:
+        """The ids of each span without a placeholder, in any of its forms.
+
+        Within a word, such as in brackets, a span may also stand with the word's beginning, or as
+        the whole word. Warns of spans that the model cannot write.
+        """
+        copies = []
         for span in masked.others:
-            # within a word, such as in brackets, also with the word's beginning, and the whole word
             begin = masked.text.rfind(" ", 0, span.start) + 1
             rest = masked.text[span.end :].partition(" ")[0]
             begun = masked.text[begin : span.end]
             texts = [(span.text, begin < span.start), (begun, False), (begun + rest, False)]
             ids = [self._phrases.ids(text, number, within=within) for text, within in texts]
-            if kept := [one for one in dict.fromkeys(ids) if one]:
-                copies.append(kept)
+            if forms := [form for form in dict.fromkeys(ids) if form]:
+                copies.append(forms)
             else:
                 warn(f"line {number + 1}: the vocabulary lacks a part of {span.text!r}")
-        must_not = [*self._phrases.avoided(fields.avoided, number), *((one,) for one in absent)]
-        avoided = self._avoiding(tuple(must_not), tuple(one for some in copies for one in some))
-        must = self._phrases.required(fields.required, number)
-        must = [*consistent(must, avoided, number), *copies]
-        return Constraints.of(must, avoided, once, forced=False)
+        return copies
 
     def _avoiding_also(
         self, more: tuple[tuple[int, ...], ...], copies: tuple[tuple[int, ...], ...]
