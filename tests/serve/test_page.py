@@ -298,6 +298,15 @@ def test_alternatives_replace_translations_and_words(opened, expected):
     assert all(re.fullmatch("(<1|[1-9][0-9]*) %", one) for one in opened.texts("#choices .share"))
     opened.click("#choices-list li:nth-child(3) button")
     assert opened.texts(".translation p")[0].startswith(words[2])
+    opened.click(".translation .word:nth-of-type(2)")
+    kept = opened.texts(".translation .word")[:1]
+    until(lambda: opened.all("#choices-list button"))
+    other = opened.texts("#choices-list strong")[0]
+    rest = opened.texts("#choices-list .rest")[0]
+    opened.click("#choices-list button")
+    assert opened.texts(".translation p") == [" ".join([*kept, other, rest]).strip()]
+    focused = "return document.activeElement.textContent"
+    assert opened.run(focused) == (other if other != "(end)" else kept[0])
     assert not opened.find("#choices").is_displayed()
 
 
@@ -828,7 +837,7 @@ def test_a_dropped_document_and_one_that_is_refused(opened, expected):
     opened.run(DROP, "a.pdf", ["%PDF"])
     until(lambda: opened.all("#documents .wrong"))
     refused, translated = opened.texts("#documents li")
-    assert "supported document formats are .txt" in refused
+    assert refused.startswith("a.pdf: supported document formats are .txt")
     assert translated.startswith("Download a.translated.md")  # still there
     opened.click("#documents button")
     assert len(opened.all("#documents li")) == 1

@@ -56,7 +56,8 @@ async function translate(file, model) {
     }
   } catch (error) {
     text.className = "wrong";
-    text.textContent = `${file.name}: ${error.message}`;
+    const named = error.message.startsWith(`${file.name}: `);
+    text.textContent = named ? error.message : `${file.name}: ${error.message}`;
   }
   bar.remove();
   end.textContent = "Remove";

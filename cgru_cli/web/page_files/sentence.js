@@ -277,7 +277,8 @@ async function alternatives(pane, line, word, current) {
         if (!known) line.hypotheses.push(one);
         replace(pane, line, known ?? one);
         popover.hidePopover();
-        line.holder.querySelector(".word")?.focus();
+        const index = line.words.findIndex(({ pieces }) => pieces.includes(place));
+        line.holder.querySelectorAll(".word").item(Math.max(0, index))?.focus();
       };
       return element("li", {}, button);
     }));
