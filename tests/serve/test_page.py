@@ -839,6 +839,8 @@ def test_a_dropped_document_and_one_that_is_refused(opened, expected):
     refused, translated = opened.texts("#documents li")
     assert refused.startswith("a.pdf: supported document formats are .txt")
     assert translated.startswith("Download a.translated.md")  # still there
+    labels = "return [...document.querySelectorAll('#documents button')].map(b => b.ariaLabel)"
+    assert opened.run(labels) == ["Remove a.pdf", "Remove a.md"]
     opened.click("#documents button")
     assert len(opened.all("#documents li")) == 1
     opened.browser.get_log("browser")  # has the status of the refused request

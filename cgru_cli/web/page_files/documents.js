@@ -39,7 +39,10 @@ async function translate(file, model) {
   text.setAttribute("role", "status");
   const bar = element("progress");
   bar.setAttribute("aria-label", file.name);
-  const end = element("button", { type: "button", className: "quiet", textContent: "Cancel" });
+  const end = element("button", { type: "button", className: "quiet" });
+  const label = (action) => Object.assign(end,
+    { textContent: action, ariaLabel: `${action} ${file.name}` });
+  label("Cancel");
   const row = element("li", {}, text, bar, end);
   end.onclick = () => {
     stop.abort();
@@ -60,7 +63,7 @@ async function translate(file, model) {
     text.textContent = named ? error.message : `${file.name}: ${error.message}`;
   }
   bar.remove();
-  end.textContent = "Remove";
+  label("Remove");
 }
 
 function download(blob, name) {
