@@ -6,7 +6,7 @@ COPY . .
 RUN python -m venv /opt/cgru && pip install --no-cache-dir "uv<1" \
   && printf "tensorflow; python_version < '3'\nkeras; python_version < '3'\n" > /no-training.txt \
   && uv pip install --no-cache --python /opt/cgru/bin/python --override /no-training.txt \
-  '.[serve,prep,documents]'
+  '.[serve,detect,prep,documents]'
 
 FROM python:3.12-slim-bookworm
 COPY --from=build /opt/cgru /opt/cgru

@@ -64,6 +64,7 @@ setup(
     install_requires=(ROOT / "requirements.txt").read_text().split(),
     extras_require={
         "arpa": ["kenlm>=0.3,<0.4"],
+        "detect": ["py3langid>=0.4,<1"],
         "documents": DOCUMENTS,
         "docs": ["mkdocs>=1.6,<2", "mkdocs-material>=9.6,<10"],
         "gpu": ["tensorflow[and-cuda]", "onnxruntime-gpu>=1.20"],
@@ -87,6 +88,7 @@ setup(
             "selenium",
             *SERVE,
             *DOCUMENTS,
+            "py3langid>=0.4,<1",
             "python-docx>=1.1",
             "markdown>=3",
             "httpx2",

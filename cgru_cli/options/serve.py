@@ -45,8 +45,9 @@ class ServeOptions(ConfiguredOptions):
 
     model: tuple[str, ...] = MODEL_AND_TEXT("""
         -m --model MODEL... (--models): model files of any program; several files are one ensemble,
-        as in cgru translate; NAME=FILE NAME=FILE,FILE ... serves several models (or ensembles) by
-        name""")
+        as in cgru translate, unless their languages or target vocabularies differ: then each is
+        served as a model of its own; NAME=FILE NAME=FILE,FILE ... names the models (or ensembles)
+        """)
     vocabularies: tuple[str, ...] = same(TranslateOptions, "vocabularies")
     log: str | None = same(TranslateOptions, "log")
     no_preprocess: bool = same(TranslateOptions, "no_preprocess")

@@ -17,7 +17,8 @@ from .problems import Refusal, failed
 from .service import Service
 
 WITHOUT_PASSWORD = {"/health/live", "/health/ready", "/languages", *page.PATHS}
-KEYED = "/translate"  # the password may be in the body: the field `api_key` of LibreTranslate
+# the password may be in the body: the field `api_key` of LibreTranslate
+KEYED = ("/translate", "/detect")
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -116,7 +117,7 @@ class Admission:
         if not self._passwords or path in WITHOUT_PASSWORD:
             return None
         given = headers.get("authorization")
-        if given is None and path == KEYED and connection.scope["type"] == "http":
+        if given is None and path in KEYED and connection.scope["type"] == "http":
             return None  # the body may contain the password
         scheme, _, password = (given or "").partition(" ")
         right = admit(connection.scope, password.strip(), self._passwords)

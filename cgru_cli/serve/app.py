@@ -1,6 +1,7 @@
 """The application: the paths and their handlers."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.applications import Starlette
@@ -42,13 +43,20 @@ def application(service: Service, passwords: Sequence[str] = ()) -> Admission:
             raise Refusal("loading")
         return ok
 
-    async def translate(request: Request) -> Response:
-        content = await body(request, service.options)
-        fields = fields_in(request, content)
+    async def fields_of(request: Request) -> dict[str, Any]:
+        """The fields of a request whose body may contain the password. Raises Refusal."""
+        fields = fields_in(request, await body(request, service.options))
         if known and "account" not in request.scope:
             key = fields.get("api_key") or ""
             if not admit(request.scope, str(key), known):
                 raise unauthorized(wrong=bool(key))
+        return fields
+
+    async def detect(request: Request) -> Response:
+        return await libre.detect(await fields_of(request))
+
+    async def translate(request: Request) -> Response:
+        fields = await fields_of(request)
         of_nematus = "q" not in fields and set(NematusRequest.__struct_fields__) & fields.keys()
         protocol = nematus if "segments" in fields or of_nematus else libre
         return await protocol.translate(request, fields)
@@ -70,6 +78,7 @@ def application(service: Service, passwords: Sequence[str] = ()) -> Admission:
         Route("/v1/documents/{number}", documents.one, methods=["GET", "DELETE"]),
         Route("/openapi.json", described, methods=["GET"]),
         Route("/translate", translate, methods=["POST"]),
+        Route("/detect", detect, methods=["POST"]),
         Route("/languages", libre.languages),
         Route("/status", nematus.status),
         Route("/health/live", ok, methods=["GET"]),

@@ -1,11 +1,13 @@
-"""LibreTranslate's protocol: `GET /languages` and `POST /translate` with the field `q`.
+"""LibreTranslate's protocol: `GET /languages`, and `POST /translate` and `/detect` with `q`.
 
 Source: LibreTranslate's OpenAPI document and its Python client. Requests select a model by the
 languages in its preprocess.json. The field `api_key` may contain the password.
 """
 
+import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -13,10 +15,20 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..documents.sentences import Sentences
-from ..errors import CgruError
+from ..errors import CgruError, NotInstalled
 from ..system.structured_files import LONGEST_NUMBER
+from .detection import detected
 from .language_names import language_name
-from .messages import LibreAnswer, LibreLanguage, LibreRequest, converted, encoded, fields_of
+from .messages import (
+    DetectedLanguage,
+    LibreAnswer,
+    LibreLanguage,
+    LibreRequest,
+    LibreText,
+    converted,
+    encoded,
+    fields_of,
+)
 from .paragraphs import translated
 from .problems import Refusal
 from .served_model import SearchOptions, ServedModel
@@ -86,6 +98,14 @@ class LibreTranslate:
             ]
         )
 
+    async def detect(self, fields: Mapping[str, Any]) -> Response:
+        """POST /detect."""
+        asked = converted(LibreText, fields)
+        try:
+            return encoded(await _detected(asked, self._service.sources))
+        except NotInstalled as error:
+            raise Refusal("not_installed", str(error)) from None
+
     async def translate(self, request: Request, fields: Mapping[str, Any]) -> Response:
         """POST /translate."""
         fields = {name: value for name, value in fields.items() if value != ""}
@@ -95,7 +115,7 @@ class LibreTranslate:
         if _NUMBER.fullmatch(str(fields.get("alternatives"))):
             fields["alternatives"] = max(0, int(fields["alternatives"]))
         asked = converted(LibreRequest, fields)
-        service, model = self._service, self._model(asked)
+        service, (model, language) = self._service, await self._model(asked)
         most = service.most(model) - 1
         if asked.alternatives > most:
             message = f"alternatives {asked.alternatives}: this server allows 1 to {most}"
@@ -115,18 +135,38 @@ class LibreTranslate:
         best = [one.hypotheses[0].text if one.hypotheses else "" for one in done]
         one_text = isinstance(asked.q, str)
         answer = LibreAnswer(best[0] if one_text else best)
+        if language:
+            answer.detected = language if one_text else [language] * len(best)
         if asked.alternatives:
             others = [[h.text for h in one.hypotheses[1 : asked.alternatives + 1]] for one in done]
             answer.alternatives = [*others[0]] if one_text else [*others]
         return encoded(answer)
 
-    def _model(self, asked: LibreRequest) -> ServedModel:
-        """The first model for the languages. Raises Refusal if there is none."""
+    async def _model(self, asked: LibreRequest) -> tuple[ServedModel, DetectedLanguage | None]:
+        """The first model for the languages, and the language if it was detected.
+
+        Raises Refusal if there is no model.
+        """
+        models: dict[str, ServedModel] = {}  # the first for each source language
         for model in self._service.models.values():
             source, target = model.languages or ("", "")
             if target == asked.target and asked.source in ("auto", source):
-                return model
-        raise Refusal("not_possible", f"no model translates from {asked.source} to {asked.target}")
+                models.setdefault(source, model)
+        if not models:
+            problem = f"no model translates from {asked.source} to {asked.target}"
+            raise Refusal("not_possible", problem)
+        if len(models) > 1:
+            with suppress(NotInstalled):
+                best = (await _detected(asked, models))[0]
+                return models[best.language], best
+        return next(iter(models.values())), None
+
+
+async def _detected(asked: LibreText, languages: Collection[str]) -> list[DetectedLanguage]:
+    """The languages that a text may have, most probable first. Raises NotInstalled."""
+    text = asked.q if isinstance(asked.q, str) else "\n".join(asked.q)
+    found = await asyncio.to_thread(detected, text, languages)
+    return [DetectedLanguage(round(100 * share, 1), code) for code, share in found.items()]
 
 
 def _sentences(model: ServedModel) -> Sentences | None:

@@ -141,16 +141,19 @@ class NematusRequest(Struct, frozen=True, kw_only=True):
     return_word_probabilities: Annotated[bool, about("return each word's probability")] = False
 
 
-class LibreRequest(Struct, frozen=True, kw_only=True):
+class LibreText(Struct, frozen=True, kw_only=True):
     """A request of LibreTranslate's protocol, which ignores unknown fields."""
 
-    q: Annotated[str | list[str], about("text to translate, or a list of texts")]
-    source: Annotated[str, about("code of the source language, or auto: any")]
+    q: Annotated[str | list[str], about("text, or a list of texts in one language")]
+    api_key: Annotated[str, about("password of the server, if it has one")] = ""
+
+
+class LibreRequest(LibreText, frozen=True, kw_only=True):
+    source: Annotated[str, about("code of the source language, or auto: detect it")]
     target: Annotated[str, about("code of the target language")]
     format: Annotated[Literal["text", "html"], about("html needs a server with --markup html")] = (
         "text"
     )
-    api_key: Annotated[str, about("password of the server, if it has one")] = ""
     alternatives: Annotated[
         Annotated[int, Meta(ge=0)], about("number of other translations of a single sentence")
     ] = 0
@@ -248,6 +251,7 @@ class Limits(Struct):
 class ModelsAnswer(Struct):
     models: list[ModelDescription]
     limits: Limits
+    detects: Annotated[bool, about("whether it can detect which source language a text has")]
 
 
 class NematusTranslation(Struct):
@@ -284,8 +288,16 @@ class LibreLanguage(Struct):
     targets: list[str]
 
 
+class DetectedLanguage(Struct):
+    confidence: Annotated[float, about("percentage")]
+    language: Annotated[str, about("code of a source language")]
+
+
 class LibreAnswer(Struct):
     translated_text: str | list[str] = msgspec.field(name="translatedText")
+    detected: DetectedLanguage | list[DetectedLanguage] | UnsetType = msgspec.field(
+        default=UNSET, name="detectedLanguage"
+    )
     alternatives: Annotated[
         list[str | list[str]] | UnsetType,
         about("other translations; if `q` is a list, a list of them for each text"),

@@ -42,6 +42,7 @@ _OPERATIONS: list[tuple[str, str, str, Any, dict[int, Any]]] = [
     ("get", _DOCUMENT, "Get document", None, {200: _FILE} | _PROGRESS),
     ("delete", _DOCUMENT, "Delete document", None, {204: None}),
     ("post", "/translate", "Translate as old servers", _OLD_REQUESTS, {200: _OLD_ANSWERS}),
+    ("post", "/detect", "Detect language", m.LibreText, {200: list[m.DetectedLanguage]}),
     ("get", "/languages", "List languages", None, {200: list[m.LibreLanguage]}),
     ("get", "/status", "Show status", None, {200: m.NematusStatus}),
 ]
@@ -93,7 +94,7 @@ def description(*, protected: bool) -> Schema:
             operation["requestBody"] = {"required": True} | content(asked)
         if path in WITHOUT_PASSWORD:
             operation["security"] = []
-        elif path == KEYED:  # the field `api_key` may contain the password
+        elif path in KEYED:  # the field `api_key` may contain the password
             operation["security"] = [{}, {"password": []}]
         if path in _PARAMETERS:
             operation["parameters"] = _PARAMETERS[path]

@@ -59,7 +59,7 @@ class Rest:
             )
             for model in self._service.models.values()
         ]
-        return encoded(messages.ModelsAnswer(models, limits))
+        return encoded(messages.ModelsAnswer(models, limits, self._service.detects))
 
     async def translate(self, request: Request) -> Response:
         """POST /v1/translate."""

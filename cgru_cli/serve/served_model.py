@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import PairScorer, Session, Translator
+from .. import LoadedModel, PairScorer, Session, Translator
 from ..documents.sentences import Sentences
 from ..errors import CgruError, UsageError, one_line
 from ..options.serve import ServeOptions
+from ..system.terminal import tell
 
 
 @dataclass(frozen=True)
@@ -45,23 +46,24 @@ class ServedModel:
     Several threads may use its sessions and its scorer at the same time, each call on one thread.
     """
 
-    def __init__(self, name: str, paths: Sequence[str], options: ServeOptions):
-        """Read the model's files.
+    def __init__(self, name: str, models: Sequence[str | LoadedModel], options: ServeOptions):
+        """models: files, or models read from files.
 
         Raises CgruError for unreadable files, and for models that cannot form an ensemble.
         """
-        self.name, self.paths = name, tuple(paths)
+        self.name = name
         # the engine's threads search side by side instead
         given = options.translating() | {"cpu_threads": 1}
         self.translator = Translator(
-            self.paths, options.vocabularies, attention=False, serving=True, **given
+            models, options.vocabularies, attention=False, serving=True, **given
         )
-        self.defaults, models = self.translator.settings, self.translator.models
-        self.type: str = models[0].model.structure.type.value
-        self.attends = any(one.model.structure.attends for one in models)
-        self.reads_source = any(one.reads_source for one in models)
-        self.right_left = models[0].right_left
-        self.languages = next((one.languages for one in models if one.languages), None)
+        self.defaults, loaded = self.translator.settings, self.translator.models
+        self.paths = tuple(str(one.model.path) for one in loaded)
+        self.type: str = loaded[0].model.structure.type.value
+        self.attends = any(one.model.structure.attends for one in loaded)
+        self.reads_source = any(one.reads_source for one in loaded)
+        self.right_left = loaded[0].right_left
+        self.languages = _languages(loaded)
         self.markup, self.unk_replace = options.markup, options.unk_replace
         self._preparing = threading.Lock()
         self._scorer: PairScorer | None = None
@@ -125,8 +127,7 @@ def served_models(options: ServeOptions) -> dict[str, ServedModel]:
     if not options.model:
         raise UsageError("name a model: cgru serve -m MODEL")
     if not any(map(_is_named, options.model)):
-        name = Path(options.model[0]).stem or "model"
-        return {name: ServedModel(name, options.model, options)}
+        return _without_names(options)
     models: dict[str, ServedModel] = {}
     for word in options.model:
         if not _is_named(word):
@@ -141,3 +142,43 @@ def served_models(options: ServeOptions) -> dict[str, ServedModel]:
 def _is_named(word: str) -> bool:
     """Whether a word is NAME=FILE rather than a file name."""
     return "=" in word and not os.path.exists(word)
+
+
+def _without_names(options: ServeOptions) -> dict[str, ServedModel]:
+    """The models of files without names: one ensemble, or one for each direction or vocabulary."""
+    name = Path(options.model[0]).stem or "model"
+    if len(options.model) == 1 or options.weights:  # weights are those of an ensemble
+        return {name: ServedModel(name, options.model, options)}
+    groups: list[list[LoadedModel]] = []
+    for path in options.model:
+        (one,) = Translator(
+            path, options.vocabularies, serving=True, **options.translating()
+        ).models
+        group = next((group for group in groups if _fits(one, group)), None)
+        if group is None:
+            groups.append(group := [])
+        group.append(one)
+    files = [", ".join(str(one.model.path) for one in group) for group in groups]
+    if len(groups) == 1:
+        tell(f"{files[0]}: one ensemble; to serve them separately: -m NAME=FILE NAME=FILE")
+        return {name: ServedModel(name, groups[0], options)}
+    between = ["-".join(_languages(group) or ()) for group in groups]
+    stems = [Path(group[0].model.path).stem for group in groups]
+    names = next(one for one in (between, stems, files) if all(one) and len({*one}) == len(one))
+    listed = "; ".join(f"{name} ({file})" for name, file in zip(names, files, strict=True))
+    tell(f"languages or vocabularies differ, so each is served as a model of its own: {listed}")
+    return {
+        name: ServedModel(name, group, options) for name, group in zip(names, groups, strict=True)
+    }
+
+
+def _languages(models: Sequence[LoadedModel]) -> tuple[str, str] | None:
+    """The languages of an ensemble; None if no model states them."""
+    return next((one.languages for one in models if one.languages), None)
+
+
+def _fits(one: LoadedModel, group: Sequence[LoadedModel]) -> bool:
+    """Whether a model has the languages and target vocabulary of an ensemble."""
+    languages, target = _languages(group), group[0].target
+    same = not (one.languages and languages) or one.languages == languages
+    return same and one.target.fingerprint == target.fingerprint

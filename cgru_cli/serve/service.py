@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import threading
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from ..options.serve import ServeOptions
 from ..system.side_by_side import processors
 from ..system.terminal import tell
 from .clients import Client
+from .detection import detected, detects
 from .engine import Engine
 from .metrics import Metrics
 from .problems import Refusal
@@ -41,6 +43,8 @@ class Service:
     def start(self) -> None:
         """Start the engine; the service is ready when every model has translated a line."""
         self.engine.start()
+        if self.detects:  # so that no request waits for its data
+            threading.Thread(target=detected, args=("", self.sources), daemon=True).start()
         left = set(self.models)
 
         for name, model in self.models.items():
@@ -68,6 +72,17 @@ class Service:
         if not self.options.quiet:
             shown = path or "(no such path)"
             tell(f"{client or '-'} {method} {shown} {status} {seconds:.3f} s")
+
+    @property
+    def sources(self) -> list[str]:
+        """The source languages that the models state."""
+        stated = (model.languages for model in self.models.values())
+        return [*dict.fromkeys(pair[0] for pair in stated if pair)]
+
+    @property
+    def detects(self) -> bool:
+        """Whether the service can detect which source language a text has."""
+        return len(self.sources) > 1 and detects()
 
     def model(self, name: str | None = None) -> ServedModel:
         """A model by name, or the default. Raises Refusal for an unknown name."""

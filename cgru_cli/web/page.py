@@ -2,8 +2,9 @@
 
 Only `translator.js` depends on where translations come from. It exports
 
-- `models()`: the models as in `/v1/models`, each with its `limits`, and with `loads`, the number of
-  bytes that its first translation loads, if any;
+- `models()`: the models as in `/v1/models`, each with its `limits`, with `loads`, the number of
+  bytes that its first translation loads, if any, and with `detects`, whether `detected` works;
+- `detected(text)`, if it can: the code of the source language that `/detect` finds;
 - `translations(request, signal)`: the lines of `/v1/translate` as they become ready;
 - `alternatives(request)`: the answer of `/v1/alternatives`;
 - `translatedDocument(file, model, signal)`, if documents are supported: the progress, then the

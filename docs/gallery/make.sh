@@ -6,8 +6,7 @@ set -euo pipefail
 fixtures=$(realpath "$1") run=$(realpath "$2")
 cd "$(dirname "$0")"
 scratch=$(mktemp -d)
-server=
-trap 'rm -rf "$scratch"; [ -z "$server" ] || kill "$server"' EXIT
+trap 'rm -rf "$scratch"' EXIT
 
 split() { sacremoses -q -l "$1" tokenize | subword-nmt apply-bpe -c "$fixtures/a-shallow/codes.bpe"; }
 split en < english.txt > "$scratch/src"
@@ -37,23 +36,4 @@ draw(records, scratch / "en-de.npz")
 END
 mv "$scratch/en-de.npz.svg" curves.svg
 
-# The server's page, with the example model.
-cgru serve -m ../../examples/en-de.npz --port 8099 &
-server=$!
-until curl -sf localhost:8099/health/ready > /dev/null; do sleep 1; done
-python - << 'END'
-from selenium import webdriver
-from selenium.webdriver.common.by import By
-from selenium.webdriver.support.wait import WebDriverWait
-
-options = webdriver.ChromeOptions()
-for argument in ("headless", "no-sandbox", "hide-scrollbars", "window-size=1100,940"):
-    options.add_argument(f"--{argument}")
-driver = webdriver.Chrome(options)
-text = "Where is the station? What time does the train leave tomorrow? It was raining all day."
-driver.get("http://localhost:8099/#text=" + text.replace(" ", "+").replace("?", "%3F"))
-translated = lambda _: "…" not in driver.find_element(By.ID, "outputs").text.split("Copy")[0]
-WebDriverWait(driver, 60).until(translated)
-driver.save_screenshot("page.png")
-driver.quit()
-END
+./page.sh

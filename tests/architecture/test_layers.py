@@ -109,6 +109,7 @@ LATE = {
     "documents.sentences": {"sentencex"},
     "text.subwords": {"subword_nmt"},
     "score.n_best.weight_search": {"sacrebleu", "scipy"},
+    "serve.detection": {"py3langid"},
     "serve.job": {"websockets"},  # used by uvicorn
 }
 

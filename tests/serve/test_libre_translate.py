@@ -11,6 +11,7 @@ from commands import write_model
 from serving import client, loaded, serving
 
 from cgru_cli import Translator
+from cgru_cli.serve import detection
 from cgru_cli.serve.libre_translate import _parts
 from cgru_cli.serve.problems import Refusal
 
@@ -304,3 +305,68 @@ def test_damaged_forms_in_parts(web):
     headers, body = multipart(*[("a", "", "")] * 1001)
     with pytest.raises(Refusal, match="more than 1000 parts"):
         _parts(headers["content-type"], body)
+
+
+ENGLISH, GERMAN = "Where is the old station?", "Wo ist der alte Bahnhof?"
+
+
+@pytest.fixture(scope="module")
+def three(model_path):
+    """Models of three directions, two of which write German."""
+    models = loaded(*(f"{name}={model_path}" for name in ("ende", "deen", "frde")), beam_size=3)
+    for name, model in models.items():
+        model.languages = (name[:2], name[2:])
+    return models
+
+
+@pytest.fixture(scope="module")
+def several(three):
+    with serving(three) as app:
+        yield client(app)
+
+
+def test_languages_are_detected_among_those_of_the_models(several):
+    pytest.importorskip("py3langid")
+    found = several.post("/detect", data={"q": GERMAN}).json()
+    assert found[0]["language"] == "de" and found[0]["confidence"] > 90
+    assert {one["language"] for one in found} == {"en", "de", "fr"}
+    assert sum(one["confidence"] for one in found) == pytest.approx(100, abs=0.2)
+    assert several.post("/detect", json={"q": [ENGLISH, "the"]}).json()[0]["language"] == "en"
+    assert len(several.post("/detect", json={"q": "你好世界"}).json()) == 3
+    assert several.get("/v1/models").json()["detects"]
+
+
+def test_the_model_for_any_language_is_that_of_the_text(several):
+    pytest.importorskip("py3langid")
+    counted = 'cgru_lines_total{model="%s",task="translate"}'
+
+    def lines(name):
+        text = several.get("/metrics").text
+        return sum(float(line.split()[-1]) for line in text.split("\n") if counted % name in line)
+
+    for text, name in ((ENGLISH, "ende"), ("Où est la vieille gare ?", "frde")):
+        before = lines(name)
+        found = asked(several, q=text, source="auto")
+        assert found["detectedLanguage"]["language"] == name[:2] and lines(name) == before + 1
+        listed = asked(several, q=[text, text], source="auto")["detectedLanguage"]
+        assert listed == [found["detectedLanguage"]] * 2
+    assert "detectedLanguage" not in asked(several, q=GERMAN, source="auto", target="en")
+
+
+def test_without_py3langid_any_language_is_that_of_the_first_model(several, web, monkeypatch):
+    monkeypatch.setitem(sys.modules, "py3langid", None)
+    detection._identifier.cache_clear()
+    assert several.get("/v1/models").json()["detects"] is False
+    answer = several.post("/detect", json={"q": GERMAN})
+    assert answer.status_code == 501 and "cgru[detect]" in answer.json()["error"]
+    assert set(asked(several, q=GERMAN, source="auto")) == {"translatedText"}
+    assert web.post("/detect", json={"q": GERMAN}).json() == [
+        {"confidence": 100.0, "language": "en"}
+    ]
+
+
+def test_the_password_may_be_a_field_of_detection(models):
+    with serving(models, password="correct horse") as app:
+        web = client(app)
+        assert web.post("/detect", json={"q": "a"}).status_code == 401
+        assert web.post("/detect", json={"q": "a", "api_key": "correct horse"}).status_code == 200

@@ -2,14 +2,13 @@
 
 import itertools
 import json
-import os
 import re
 import time
 from importlib.resources import files
 
 import numpy as np
 import pytest
-from browsers import Page, browser  # noqa: F401
+from browsers import Page, browser, violations  # noqa: F401
 from patience import PATIENCE
 from serving import client, listening, loaded, serving
 
@@ -66,7 +65,24 @@ class TranslatorPage(Page):
     def __init__(self, browser, address):  # noqa: F811
         super().__init__(browser, "about:blank")
         browser.get(address)
-        until(lambda: self.run("return document.querySelectorAll('#models input').length === 2"))
+        self.loaded()
+
+    def loaded(self):
+        until(lambda: self.run("return document.querySelectorAll('#outputs .pane').length"))
+
+    def choose(self, menu, value):
+        """Choose in a menu, as a user does."""
+        script = """const [menu, value] = arguments, box = document.querySelector(menu);
+            box.value = value;
+            box.dispatchEvent(new Event("change"));"""
+        self.run(script, menu, value)
+
+    def menus(self):
+        """The menus on display: what each shows, and its other entries."""
+        script = """return ["#from", "#to", "#model"].map((one) => document.querySelector(one))
+            .filter((menu) => menu.checkVisibility()).map((menu) => [menu.selectedOptions[0],
+                ...[...menu.options].filter((one) => !one.selected)].map((one) => one.text))"""
+        return self.run(script)
 
     def translate(self, text=TEXT):
         self.find("#source").clear()
@@ -265,10 +281,13 @@ def test_alternatives_replace_translations_and_words(opened, expected):
     opened.translate("a b c")
     until(lambda: opened.all("#others button"))
     others = opened.texts("#others button span:last-child")
-    assert others == [hypothesis.text for hypothesis in expected[0][:3]]
-    chances = np.exp([hypothesis.score for hypothesis in expected[0][:3]])
+    listed = sorted(expected[0][:3], key=lambda hypothesis: -hypothesis.score)
+    assert others == [hypothesis.text for hypothesis in listed]
+    chances = np.exp([hypothesis.score for hypothesis in listed])
     shown = [f"{100 * chance / sum(chances):.0f} %" for chance in chances]
     assert opened.texts("#others .score") == shown
+    assert opened.texts("#others [aria-current=true] span:last-child") == [expected[0][0].text]
+    assert opened.find("#others .hint").is_displayed() == (listed[0] is not expected[0][0])
     opened.click("#others li:nth-child(2) button")
     assert opened.texts(".translation p") == [others[1]]
     current = opened.find(".translation .word").text
@@ -279,6 +298,15 @@ def test_alternatives_replace_translations_and_words(opened, expected):
     assert all(re.fullmatch("(<1|[1-9][0-9]*) %", one) for one in opened.texts("#choices .share"))
     opened.click("#choices-list li:nth-child(3) button")
     assert opened.texts(".translation p")[0].startswith(words[2])
+    opened.click(".translation .word:nth-of-type(2)")
+    kept = opened.texts(".translation .word")[:1]
+    until(lambda: opened.all("#choices-list button"))
+    other = opened.texts("#choices-list strong")[0]
+    rest = opened.texts("#choices-list .rest")[0]
+    opened.click("#choices-list button")
+    assert opened.texts(".translation p") == [" ".join([*kept, other, rest]).strip()]
+    focused = "return document.activeElement.textContent"
+    assert opened.run(focused) == (other if other != "(end)" else kept[0])
     assert not opened.find("#choices").is_displayed()
 
 
@@ -321,7 +349,7 @@ def test_the_keyboard_is_enough(opened):
 
 def test_models_are_shown_side_by_side_and_links_restore_the_page(opened, address):
     opened.translate("a b c")
-    opened.click("#models label:nth-child(2) input")
+    opened.choose("#model", "")
     opened.ready()
     one, two = opened.texts(".translation")
     assert one == two and len(opened.all("#outputs .pane")) == 2
@@ -394,7 +422,7 @@ CUT = """const event = { index: 0, text: "x", source: ["a"], hypotheses: [
 
 
 def test_each_model_has_an_error_and_a_retry_of_its_own(opened, expected):
-    opened.click("#models label:nth-child(2) input")
+    opened.choose("#model", "")
     opened.run(FAULTY % "if (request.model === 'two') return Promise.reject(new TypeError('x'));")
     opened.find("#source").send_keys(TEXT)
     opened.click("#translate")
@@ -469,7 +497,9 @@ DESCRIBED = """{
       const answer = await fetched(path, options);
       if (path !== "/v1/models") return answer;
       const found = await answer.json();
-      found.models.forEach((model, i) => Object.assign(model, %s[i]));
+      const changes = %s;
+      found.models = changes.map((one, i) => ({ ...found.models[i %% 2], ...one }));
+      found.detects = window.language !== undefined;
       return new Response(JSON.stringify(found));
     };
 }"""
@@ -480,7 +510,10 @@ VALUE = "return document.getElementById('source').value"
 
 @pytest.fixture
 def described(browser, address):  # noqa: F811
-    """Opens the page with fields of /v1/models changed; fragment: that of the address."""
+    """Opens the page with fields of /v1/models changed, and a script run before.
+
+    fragment: that of the address.
+    """
     added = []
 
     def remove():
@@ -488,10 +521,10 @@ def described(browser, address):  # noqa: F811
             browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
         added.clear()
 
-    def open_page(*changes, fragment=""):
+    def open_page(*changes, fragment="", before=""):
         remove()
         command = "Page.addScriptToEvaluateOnNewDocument"
-        script = {"source": DESCRIBED % json.dumps(changes)}
+        script = {"source": DESCRIBED % json.dumps(changes or [{}, {}]) + before}
         added.append(browser.execute_cdp_cmd(command, script))
         return TranslatorPage(browser, address + fragment)
 
@@ -502,8 +535,7 @@ def described(browser, address):  # noqa: F811
 
 def test_languages_have_names_and_can_be_swapped(described):
     page = described(GERMAN, ENGLISH)
-    assert page.texts("#models label") == ["English → German", "German → English"]
-    assert page.texts(".pane h2") == ["English", "German"]
+    assert page.menus() == [["English", "German"], ["German", "English"]]
     languages = "return ['#source', '.translation'].map(s => document.querySelector(s).lang)"
     assert page.run(languages) == ["en", "de"]
     page.translate("a b c")
@@ -511,20 +543,78 @@ def test_languages_have_names_and_can_be_swapped(described):
     page.click("#swap")
     page.ready()
     assert page.run(VALUE) == translation
-    assert page.texts(".pane h2") == ["German", "English"]
+    assert page.menus() == [["German", "English"], ["English", "German"]]
     assert page.run(languages) == ["de", "en"]
-    ticked = "return [...document.querySelectorAll('#models input')].map(box => box.checked)"
-    assert page.run(ticked) == [False, True]
-    page.click("#models label:first-child input")  # a text is in one language
-    assert page.run(ticked) == [True, False]
+    page.choose("#from", "en")  # a model from English writes German
+    assert page.run(languages) == ["en", "de"]
+    page.choose("#to", "en")
+    assert page.run(languages) == ["de", "en"]
 
 
-def test_a_model_without_a_reverse_has_no_swap(described):
-    page = described(GERMAN, GERMAN)
-    assert page.texts("#models label") == ["English → German (one)", "English → German (two)"]
-    assert not page.find("#swap").is_displayed()
-    page.click("#models label:nth-child(2) input")
+FRENCH = {"languages": {"source": "en", "target": "fr"}}
+
+
+def test_models_of_the_same_languages_have_a_menu(described):
+    page = described(
+        GERMAN, GERMAN | {"name": "two"}, ENGLISH | {"name": "one"}, FRENCH | {"name": "two"}
+    )
+    assert page.menus() == [
+        ["English", "German"],
+        ["German", "English", "French"],
+        ["one", "two", "All, side by side"],
+    ]
+    page.choose("#model", "two")
+    assert page.texts("#outputs h2") == ["German by two"]
+    page.choose("#model", "")
     assert page.texts("#outputs h2") == ["German by one", "German by two"]
+    page.choose("#to", "fr")
+    assert page.menus() == [["English", "German"], ["French", "English", "German"]]
+    assert page.texts("#outputs h2") == ["French"] and not page.find("#swap").is_displayed()
+    page.choose("#from", "de")
+    assert page.menus()[1] == ["English", "French", "German"]
+    assert page.find("#swap").is_displayed()
+
+
+def test_models_without_languages_have_only_a_menu_of_models(opened):
+    assert opened.menus() == [["one", "two", "All, side by side"]]
+
+
+DETECTED = """window.language = null;
+  const real = window.fetch;
+  window.fetch = (path, options) => path !== "/detect" ? real(path, options) : Promise.resolve(
+    new Response(JSON.stringify([{ confidence: 90, language: window.language }])));"""
+
+
+def test_the_language_of_the_text_is_detected(described):
+    page = described(GERMAN, ENGLISH, before=DETECTED)
+    assert page.menus()[0] == ["Detect language", "English", "German"]
+    page.run("window.language = 'de'")
+    page.translate("a b c")
+    assert [menu[0] for menu in page.menus()] == ["German (detected)", "English"]
+    page.run("window.language = 'en'")
+    page.translate("a b")
+    assert [menu[0] for menu in page.menus()] == ["English (detected)", "German"]
+    page.browser.refresh()
+    page.loaded()
+    page.ready()
+    assert [menu[0] for menu in page.menus()] == ["English (detected)", "German"]
+    page.click("#clear")
+    assert page.menus()[0][0] == "Detect language"
+    page.run("window.language = 'de'")
+    page.choose("#from", "en")
+    page.translate("a b c")
+    assert [menu[0] for menu in page.menus()] == ["English", "German"]
+    page.choose("#from", "auto")
+    until(lambda: [menu[0] for menu in page.menus()] == ["German (detected)", "English"])
+
+
+def test_the_card_of_the_text_has_the_frame_of_the_focus(opened):
+    outline = "return getComputedStyle(document.querySelector(arguments[0])).outlineStyle"
+    opened.click("#typing")
+    opened.find("#source").send_keys("a")
+    assert [opened.run(outline, one) for one in ("#source", "#source-pane")] == ["none", "solid"]
+    opened.run("document.querySelector('#theme').focus()")
+    assert opened.run(outline, "#source-pane") == "none"
 
 
 def test_text_is_translated_while_it_is_typed(opened, expected):
@@ -572,13 +662,13 @@ def test_a_reload_keeps_text_models_and_settings(opened):
         opened.click(name)
     opened.click("#by-line")
     opened.translate("A b. C d.")
-    opened.click("#models label:nth-child(2) input")
+    opened.choose("#model", "")
     opened.ready()
     state = """return [...document.querySelectorAll('input[type=checkbox]')].map(e => e.checked)
         .concat([...document.querySelectorAll('[aria-pressed]')].map(e => e.ariaPressed))"""
     before, shown = opened.run(state), opened.texts(".translation")
     opened.browser.refresh()
-    until(lambda: opened.run("return document.querySelectorAll('#models input').length === 2"))
+    opened.loaded()
     opened.ready()
     assert opened.run(state) == before and opened.run(VALUE) == "A b. C d."
     assert opened.texts(".translation") == shown and len(shown) == 2
@@ -596,15 +686,11 @@ def test_the_address_is_followed(opened):
     assert opened.run("return location.hash") == ""
 
 
-def test_models_that_are_missing_or_not_chosen(described):
+def test_models_that_are_missing(described):
     page = described(fragment="#text=a+b&models=nine,two")
     page.ready()
     assert page.texts("#missing") == ["The link names nine; there is no such model here."]
     assert page.texts("#outputs h2") == ["Translation by two"]
-    page.click("#models label:nth-child(2) input")
-    until(lambda: page.texts("#status") == ["Tick a model."])
-    page.click("#translate")
-    assert page.texts("#status") == ["Tick a model."] and not page.all("#outputs .pane")
 
 
 def test_earlier_texts_can_be_taken_again(opened):
@@ -686,24 +772,39 @@ def test_a_wrong_password_and_none(browser, models):  # noqa: F811
     browser.get_log("browser")  # the browser logs the status 401
 
 
-def test_the_page_is_accessible(opened):
-    script = os.environ.get("CGRU_AXE")
-    if not script:
-        pytest.skip("no axe-core: set CGRU_AXE to its axe.min.js (npm install axe-core)")
-    with open(script, encoding="utf-8") as file:
-        opened.run(file.read())
-    opened.translate()
-    opened.click("#confidence")
-    opened.run("document.querySelector('.translation .word').focus()")
-    until(lambda: opened.all(".translation .word.lit"))
-    for state in ("", "#as-map", "#history summary", "#theme", ".translation .word"):
-        if state:
-            opened.click(state)
-        found = opened.browser.execute_async_script(
-            "axe.run(document, {resultTypes: ['violations']}).then(arguments[0])"
-        )
-        assert [(v["id"], v["nodes"][0]["html"]) for v in found["violations"]] == [], state
-    assert found["passes"]
+@pytest.mark.parametrize("width", [390, 768, 1280])
+def test_the_page_is_accessible(described, width):
+    page = described(GERMAN, ENGLISH, GERMAN | {"name": "two"}, before=DETECTED)
+    page.width(width)
+    page.run("window.language = 'en'")
+    page.translate()
+    page.click("#confidence")
+    page.run("document.querySelector('.translation .word').focus()")
+    until(lambda: page.all(".translation .word.lit") and page.all(".row .word"))
+    assert page.run("return document.querySelector('header').getBoundingClientRect().height") < 70
+    assert page.run("return document.documentElement.scrollWidth") <= width
+    page.click("#show-options")
+    assert _violations(page) == {}
+    page.click("#as-map")
+    page.click("#history summary")
+    page.run(DROP, "a.txt", ["a b c"])
+    page.choose("#model", "")
+    page.click(".translation .word")
+    until(lambda: page.all("#choices-list button") and page.all("#attention td"))
+    until(lambda: page.all(DOWNLOAD))
+    assert _violations(page) == {}
+    assert page.run("return document.documentElement.scrollWidth") <= width
+
+
+def _violations(page):
+    """The rules that the page breaks, by its colours."""
+    found = {}
+    for colours in ("light", "dark", "forced"):
+        page.force_colours() if colours == "forced" else page.prefer(colours)
+        if broken := violations(page.browser):
+            found[colours] = broken
+    page.prefer("light")
+    return found
 
 
 BLOBS = """window.blobs = [];
@@ -714,7 +815,7 @@ DROP = """const files = new DataTransfer();
   const more = { dataTransfer: files, bubbles: true, cancelable: true };
   document.body.dispatchEvent(new DragEvent("dragover", more));
   document.body.dispatchEvent(new DragEvent("drop", more));"""
-DOWNLOAD = "#document-state a[download]"
+DOWNLOAD = "#documents a[download]"
 
 
 def test_a_chosen_document_is_translated(opened, expected, tmp_path):
@@ -734,8 +835,14 @@ def test_a_dropped_document_and_one_that_is_refused(opened, expected):
     until(lambda: opened.all(DOWNLOAD))
     assert opened.run("return window.blobs[0].text()") == f"# {expected[0][0].text}\n"
     opened.run(DROP, "a.pdf", ["%PDF"])
-    until(lambda: opened.all("#document-state .wrong"))
-    assert "supported document formats are .txt" in opened.find("#document-state").text
+    until(lambda: opened.all("#documents .wrong"))
+    refused, translated = opened.texts("#documents li")
+    assert refused.startswith("a.pdf: supported document formats are .txt")
+    assert translated.startswith("Download a.translated.md")  # still there
+    labels = "return [...document.querySelectorAll('#documents button')].map(b => b.ariaLabel)"
+    assert opened.run(labels) == ["Remove a.pdf", "Remove a.md"]
+    opened.click("#documents button")
+    assert len(opened.all("#documents li")) == 1
     opened.browser.get_log("browser")  # has the status of the refused request
 
 
@@ -747,8 +854,9 @@ def test_a_document_is_cancelled(opened):
         return real(path, options);
       };""")
     opened.run(DROP, "a.txt", ["a b c d\n" * 400])
-    until(lambda: opened.all("#document-state button"))
-    until(lambda: "of" in opened.find("#document-state").text)
-    opened.click("#document-state button")
+    until(lambda: "of 400 sentences" in opened.find("#documents").text)
+    progress = "return document.querySelector('#documents progress').max"
+    assert opened.run(progress) == 400
+    opened.click("#documents button")
     until(lambda: "DELETE" in opened.run("return window.methods"))
-    assert opened.find("#document-state").text == ""
+    assert opened.texts("#documents") == [""]

@@ -372,6 +372,7 @@ def test_requests_and_answers_match_the_openapi_document(web, app):
         "/translate": {"segments": [["a"], []], "return_word_probabilities": True},
         "/status": None,
         "/languages": None,
+        "/detect": {"q": ["a", "b"]},
     }
     paths = {path for path in document["paths"] if "/v1/documents" not in path}
     assert paths == set(requests) and set(requests) <= app.paths

@@ -65,7 +65,8 @@ def test_an_outcome_for_a_closed_loop_goes_nowhere():
 
 def test_a_service_is_ready_once_every_model_has_translated_a_line(monkeypatch):
     monkeypatch.setattr(Service, "searching", lambda *_: None)
-    model = SimpleNamespace(reads_source=True, defaults=SimpleNamespace(on_gpu=False))
+    defaults = SimpleNamespace(on_gpu=False)
+    model = SimpleNamespace(reads_source=True, defaults=defaults, languages=None)
     models = dict.fromkeys("ab", model)
     waiting = Service(models, options())
     ready, delivers = [], []

@@ -4,17 +4,16 @@ import { element } from "./element.js";
 import * as translator from "./translator.js";
 
 const $ = (id) => document.getElementById(id);
-let stop = new AbortController(); // cancels the current document
 
-// chosen(): returns the ticked models, of which the first one translates. A page without a server does
+// model(): returns the model that translates; undefined if none is chosen. A page without a server does
 // not translate documents.
-export function prepareDocuments(chosen) {
+export function prepareDocuments(model) {
   if (!translator.translatedDocument) return;
-  const start = (file) => file && translate(file, chosen()[0]);
+  const start = (files) => Array.from(files, (file) => translate(file, model()));
   $("document").hidden = false;
   $("document").onclick = () => $("file").click();
   $("file").onchange = () => {
-    start($("file").files[0]);
+    start($("file").files);
     $("file").value = "";
   };
   const isFile = (event) => event.dataTransfer?.types.includes("Files");
@@ -29,31 +28,42 @@ export function prepareDocuments(chosen) {
     if (!isFile(event)) return;
     event.preventDefault();
     mark(false);
-    start(event.dataTransfer.files[0]);
+    start(event.dataTransfer.files);
   });
 }
 
+// Translates a document; its row shows the progress, then a link to the file or the error.
 async function translate(file, model) {
-  stop.abort();
-  const { signal } = (stop = new AbortController());
-  const cancel = element("button", { type: "button", className: "quiet", textContent: "Cancel" });
-  cancel.onclick = () => stop.abort();
-  const show = (...children) => {
-    if (!signal.aborted) $("document-state").replaceChildren(...children);
+  const stop = new AbortController();
+  const text = element("span", { textContent: `${file.name} …` });
+  text.setAttribute("role", "status");
+  const bar = element("progress");
+  bar.setAttribute("aria-label", file.name);
+  const end = element("button", { type: "button", className: "quiet" });
+  const label = (action) => Object.assign(end,
+    { textContent: action, ariaLabel: `${action} ${file.name}` });
+  label("Cancel");
+  const row = element("li", {}, text, bar, end);
+  end.onclick = () => {
+    stop.abort();
+    row.remove();
   };
-  if (!model) return show("Tick a model.");
-  show(`${file.name} …`, cancel);
+  $("documents").prepend(row);
   try {
+    if (!model) throw new Error("Choose the source language first.");
     for await (const { done, sentences, blob } of
-      translator.translatedDocument(file, model.name, signal)) {
-      if (!blob) show(`${file.name}: ${done} of ${sentences || "…"} sentences`, cancel);
-      else show(download(blob, nameOf(file.name, model.languages?.target)));
+      translator.translatedDocument(file, model.name, stop.signal)) {
+      if (blob) text.replaceChildren(download(blob, nameOf(file.name, model.languages?.target)));
+      else text.textContent = `${file.name}: ${done} of ${sentences || "…"} sentences`;
+      if (sentences) Object.assign(bar, { max: sentences, value: done });
     }
   } catch (error) {
-    show(element("span", { className: "wrong", textContent: `${file.name}: ${error.message}` }));
-    // cancelled by the user, not by the choice of another document
-    if (stop.signal === signal && signal.aborted) $("document-state").textContent = "";
+    text.className = "wrong";
+    const named = error.message.startsWith(`${file.name}: `);
+    text.textContent = named ? error.message : `${file.name}: ${error.message}`;
   }
+  bar.remove();
+  label("Remove");
 }
 
 function download(blob, name) {

@@ -1,28 +1,19 @@
-// Names and kinds of models, as users read them.
+// Languages and kinds of models, as users read them.
 
 const names = new Intl.DisplayNames(["en"], { type: "language" });
 
-// The English name of a language, such as German for de.
+// The English name of a language, such as German for de; "": a model does not state it.
 export function languageName(code) {
   try {
-    return names.of(code);
+    return code ? names.of(code) : "Not stated";
   } catch {
     return code; // not a language code
   }
 }
 
-// The title of a model: its languages, with its name if other models have the same languages.
-export function titleOf(model, models) {
-  const between = ({ languages: of, name }) =>
-    of ? `${languageName(of.source)} → ${languageName(of.target)}` : name;
-  const title = between(model);
-  return title === model.name || models.filter((other) => between(other) === title).length === 1
-    ? title : `${title} (${model.name})`;
-}
-
-// Whether two models may translate the same text.
-export function readTheSame(one, other) {
-  return !one.languages || !other.languages || one.languages.source === other.languages.source;
+// Whether two models translate between the same languages.
+export function same({ languages: one }, { languages: other }) {
+  return one?.source === other?.source && one?.target === other?.target;
 }
 
 // The model of the reverse direction.

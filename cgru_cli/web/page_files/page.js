@@ -3,7 +3,8 @@
 import { prepareDocuments } from "./documents.js";
 import { element } from "./element.js";
 import * as kept from "./kept.js";
-import { kindOf, languageName, readTheSame, reverseOf, titleOf } from "./models.js";
+import { choose, chosen, detected, detecting, showMenus, undecided } from "./languages.js";
+import { kindOf, labelsOf, languageName, reverseOf, same } from "./models.js";
 import { Pane } from "./panes.js";
 import { chooseNothing, keepChosen, lookAt, redraw, show } from "./sentence.js";
 import { copyText, watch } from "./source.js";
@@ -16,13 +17,13 @@ let models = [];
 let panes = [];
 let loading = false;
 let timer = 0;
+let read = ""; // the text whose language was detected
 let composing = false; // whether an input method is composing a word
 
 const tell = (text, wrong = false) => {
   $("status").textContent = text;
   $("status").classList.toggle("wrong", wrong);
 };
-const ticked = () => models.filter((model) => model.box.checked);
 const sentences = () => sentencesOf($("source").value, $("by-line").checked);
 
 // --- translating ---------------------------------------------------------------------------------
@@ -32,10 +33,29 @@ function translate() {
   if (!models.length) return load();
   copyText();
   count();
+  if (detecting() && translator.detected) return detect();
+  translateNow();
+}
+
+function translateNow() {
   showPanes();
   const paragraphs = sentences();
   for (const pane of panes) pane.translate(paragraphs);
-  if (!panes.length) report();
+}
+
+// Detects the language of the text, if it is new, and translates.
+async function detect() {
+  const text = $("source").value.trim();
+  try {
+    const language = text && text !== read ? await translator.detected(text) : null;
+    if (text !== $("source").value.trim()) return; // another call translates
+    read = text;
+    if (language || !text) detected(language);
+  } catch (error) {
+    return tell(error.message, true);
+  }
+  keepText();
+  translateNow();
 }
 
 function typed() {
@@ -52,22 +72,25 @@ function typed() {
 }
 
 function showPanes() {
-  const chosen = ticked();
-  panes = chosen.map((model) => {
+  const [first, ...others] = chosen();
+  panes = [first, ...others].map((model) => {
     const { output } = kindOf(model);
+    model.alone = models.every((one) => one === model || !same(one, model));
     const title = model.alone ? output : `${output} by ${model.name}`;
     model.pane ??= new Pane(model, title, show, report);
+    // the menus say the same
+    model.pane.heading.classList.toggle("unseen", !others.length && !labelsOf(model) && model.reads_source);
     return model.pane;
   });
   const shown = [...$("outputs").children];
   if (panes.length !== shown.length || panes.some((pane, i) => pane.element !== shown[i])) {
     $("outputs").replaceChildren(...panes.map((pane) => pane.element));
   }
-  const source = chosen[0]?.languages?.source;
+  const source = first.languages?.source;
   $("source-title").textContent = source ? languageName(source) : "Text";
   $("source").lang = source ?? "";
-  $("source").placeholder = kindOf(chosen[0] ?? {}).placeholder;
-  $("swap").hidden = !chosen.length || chosen.some((model) => !reverseOf(model, models));
+  $("source").placeholder = kindOf(first).placeholder;
+  $("swap").hidden = !reverseOf(first, models);
 }
 
 // Shows the state of all panes beside the Translate button.
@@ -80,8 +103,7 @@ function report() {
   $("stop").hidden = !busy;
   if (!total) chooseNothing();
   else if (!busy) keepChosen(panes);
-  if (!panes.length) tell(models.length ? "Tick a model." : "");
-  else if (busy && done < total) tell(`${done} of ${total} sentences`);
+  if (busy && done < total) tell(`${done} of ${total} sentences`);
   else if (failed.length) {
     const several = `${failed.length} of ${panes.length} models failed`;
     tell(panes.length > 1 ? several : failed[0].error, true);
@@ -94,7 +116,7 @@ function report() {
 function count() {
   const size = (text) => [...text].length;
   const number = (value) => value.toLocaleString("en");
-  const most = Math.min(...ticked().map((model) => model.limits?.characters ?? Infinity));
+  const most = Math.min(...chosen().map((model) => model.limits?.characters ?? Infinity));
   const longest = Math.max(0, ...sentences().flat().map(({ text }) => size(text)));
   const total = size($("source").value);
   $("count").textContent = longest > most
@@ -106,24 +128,10 @@ function count() {
 
 // --- models --------------------------------------------------------------------------------------
 
-function showModels() {
-  models.forEach((model) => {
-    model.box = element("input", { type: "checkbox" });
-    model.box.onchange = () => tick(model);
-    const title = titleOf(model, models);
-    model.alone = models.length === 1 || title !== model.name && !title.includes(`(${model.name})`);
-    const label = element("label", { title: model.name }, model.box, title);
-    if (models.length > 1) $("models").append(label);
-  });
-  $("models").hidden = models.length < 2;
-}
-
-// A text is in one language: unticks the models of other source languages.
-function tick(model) {
-  if (model.box.checked) {
-    ticked().forEach((other) => { other.box.checked = readTheSame(model, other); });
-  }
-  kept.set("models", ticked().map(({ name }) => name));
+function choseModels() {
+  kept.set("models", names());
+  kept.set("detect", detecting());
+  read = "";
   changed();
 }
 
@@ -139,15 +147,16 @@ function changed() {
 function swap() {
   const [pane] = panes;
   if (pane.total && pane.done === pane.total && !pane.stale) $("source").value = pane.whole();
-  const reverse = ticked().map((model) => reverseOf(model, models));
-  models.forEach((model) => { model.box.checked = reverse.includes(model); });
-  tick(reverse[0]);
+  choose(reverseOf(pane.model, models), panes.length > 1 ? [] : names());
+  choseModels();
 }
 
 // --- the state: in the address, after a reload, in the history -------------------------------------
 
-const names = () => ticked().map((model) => model.name);
-const state = () => ({ text: $("source").value, models: names(), lines: $("by-line").checked });
+const names = () => chosen().map((model) => model.name);
+const state = () => ({
+  text: $("source").value, models: names(), lines: $("by-line").checked, detect: detecting(),
+});
 const keepText = () => kept.keepText(state());
 
 function fragment() {
@@ -165,14 +174,14 @@ function asked() {
     : models ? { models } : null;
 }
 
-// Restores the state {text, models, lines}.
-function restore({ text = "", models: wanted, lines }) {
+// Restores the state {text, models, lines, detect}.
+function restore({ text = "", models: wanted, lines, detect = false }) {
   const known = (wanted ?? []).filter((name) => models.some((model) => model.name === name));
   const unknown = (wanted ?? []).filter((name) => name && !known.includes(name));
-  models.forEach((model, index) => {
-    model.box.checked = known.length ? known.includes(model.name) : !index;
-  });
-  $("by-line").checked = lines ?? kept.settings.lines ?? (ticked()[0].raw_text === false);
+  const model = models.find(({ name }) => name === known[0]) ?? models[0];
+  const source = text.trim() ? model.languages?.source : null;
+  choose(model, known.length ? known : [model.name], detect, source);
+  $("by-line").checked = lines ?? kept.settings.lines ?? (model.raw_text === false);
   $("source").value = text;
   $("missing").textContent = unknown.length ? `The link names ${unknown.join(", ")}; there is no `
     + "such model here." : "";
@@ -287,7 +296,7 @@ function prepare() {
     tell("The link is copied");
   };
   addEventListener("hashchange", () => models.length && asked() && restore(asked()));
-  prepareDocuments(ticked);
+  prepareDocuments(() => (undecided() ? undefined : chosen()[0]));
   drawHistory();
 }
 
@@ -305,8 +314,8 @@ async function load() {
   } finally {
     loading = false;
   }
-  showModels();
-  const wanted = asked() ?? kept.text() ?? {};
+  showMenus(models, choseModels);
+  const wanted = asked() ?? kept.text() ?? { detect: kept.settings.detect ?? true };
   // Keep text that was typed while the page was loading.
   const text = $("source").value || wanted.text;
   restore({ models: kept.settings.models?.filter((name) =>

@@ -34,8 +34,8 @@ export class Pane {
       await copy(this.whole());
       this.status.textContent = "Copied";
     };
-    this.element = element("section", { className: "pane" },
-      element("h2", { textContent: title }),
+    this.heading = element("h2", { textContent: title });
+    this.element = element("section", { className: "pane" }, this.heading,
       element("p", { className: "hint", textContent: kindOf(model).note }), this.failure, this.text,
       element("div", { className: "actions" }, this.status, button));
   }

@@ -169,7 +169,6 @@ async function askDetails(pane, line) {
       else line.hypotheses.push(one);
     }
   }
-  line.hypotheses.sort((a, b) => b.total - a.total);
 }
 
 function draw(pane, line) {
@@ -210,6 +209,8 @@ function drawMap(pane, { shown }, { source: from, target }, weight) {
 function drawOthers(pane, line, inDetail) {
   const { shown } = line;
   const list = element("ol");
+  const best = line.hypotheses.reduce((a, b) => (b.total > a.total ? b : a));
+  line.hypotheses.sort((a, b) => b.score - a.score);
   const shares = line.hypotheses.map(({ score }) => Math.exp(score / pane.model.ensemble));
   const sum = shares.reduce((a, b) => a + b, 0);
   line.hypotheses.forEach((one, index) => {
@@ -228,7 +229,9 @@ function drawOthers(pane, line, inDetail) {
     list.append(element("li", {}, button));
   });
   const title = element("h2", { textContent: "Best translations, with their share of the probability" });
-  $("others").replaceChildren(...(line.hypotheses.length > 1 ? [title, list] : []));
+  const why = element("p", { className: "hint", textContent: "The model chooses the best score, which "
+    + "is the log-probability per word, not the largest share.", hidden: best === line.hypotheses[0] });
+  $("others").replaceChildren(...(line.hypotheses.length > 1 ? [title, list, why] : []));
 }
 
 function replace(pane, line, hypothesis) {
@@ -274,7 +277,8 @@ async function alternatives(pane, line, word, current) {
         if (!known) line.hypotheses.push(one);
         replace(pane, line, known ?? one);
         popover.hidePopover();
-        line.holder.querySelector(".word")?.focus();
+        const index = line.words.findIndex(({ pieces }) => pieces.includes(place));
+        line.holder.querySelectorAll(".word").item(Math.max(0, index))?.focus();
       };
       return element("li", {}, button);
     }));

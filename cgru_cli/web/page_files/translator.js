@@ -1,9 +1,16 @@
 // Translations by the server. Other files with the same functions may replace this one: see
 // cgru_cli/web/page.py.
 
+const READ = 2000; // characters in which a language is detected
+
 export async function models() {
-  const { models: served, limits } = await (await asked("/v1/models")).json();
-  return served.map((model) => ({ ...model, limits }));
+  const { models: served, limits, detects } = await (await asked("/v1/models")).json();
+  return served.map((model) => ({ ...model, limits, detects }));
+}
+
+export async function detected(text) {
+  const [{ language }] = await (await asked("/detect", { q: text.slice(0, READ) })).json();
+  return language;
 }
 
 export async function* translations(request, signal) {
