@@ -49,7 +49,7 @@ def _check_run(lessons: list[Path]) -> None:
 
 @HALVES
 def test_the_lessons_run_in_a_small_form(lessons, monkeypatch):
-    """A tenth of each training: equations equal models, but nothing is learned."""
+    """Two updates for each training: equations equal models, but nothing is learned."""
     monkeypatch.setenv("LESSONS", "small")
     _check_run(lessons)
 
