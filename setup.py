@@ -66,7 +66,7 @@ setup(
         "arpa": ["kenlm>=0.3,<0.4"],
         "detect": ["py3langid>=0.4,<1"],
         "documents": DOCUMENTS,
-        "docs": ["mkdocs>=1.6,<2", "mkdocs-material>=9.6,<10"],
+        "docs": ["latex2mathml>=3.78,<4", "mkdocs>=1.6,<2", "mkdocs-material>=9.6,<10"],
         "gpu": ["tensorflow[and-cuda]", "onnxruntime-gpu>=1.20"],
         "onnx": [],  # needed by earlier versions
         "plot": ["matplotlib"],

@@ -157,12 +157,51 @@ FEATURES = {
                         {"type": Type.CLASSIFIER, "pooling": Pooling.ATTENTION}),
     "Type tagger": ("With `--crf`.", {"type": Type.TAGGER, "crf": True}),
 }  # fmt: skip
+# The pages of names: a title, and the features of each.
+NAMES = {
+    "names": ("Names", ("Tied", "Deep", "Source factors", "Bi-unidirectional encoder")),
+    "names-normalisation": (
+        "Names: normalisation",
+        (
+            "Layer normalisation of Nematus",
+            "Layer normalisation of Marian",
+            "Weight normalisation",
+        ),
+    ),
+    "names-cells": (
+        "Names: cells and readouts",
+        (
+            "LSTM cells",
+            "Plain cells",
+            "PReLU readout",
+            "Maxout readout",
+            "Mixture of two softmaxes",
+            "Lexical model",
+        ),
+    ),
+    "names-types": ("Names: types", tuple(title for title in FEATURES if title[:4] == "Type")),
+}
 
 
-def names_page() -> str:
-    """docs/names.md."""
-    parts = [NOTICE, "# Names\n"]
-    parts.append(
+def names_page(page: str) -> str:
+    """docs/names.md, which has the shallow model, or a page of what other models add to it."""
+    title, features = NAMES[page]
+    parts = [NOTICE, f"# {title}\n"]
+    if page == "names":
+        parts += [_letters_of_names(), "## Shallow\n", _names(parameters(SHALLOW))]
+    else:
+        parts.append("What these models add to the [shallow one](names.md), with its letters.\n")
+    return "\n".join([*parts, *map(_feature, features)])
+
+
+def _letters_of_names() -> str:
+    others = ", ".join(
+        f"[{title.partition(': ')[2]}]({page}.md)"
+        for page, (title, _) in NAMES.items()
+        if "-" in page
+    )
+    return (
+        f"Further pages: {others}.\n\n"
         "Generated from `cgru_cli/parameters/names.py`, the table of all parameters. Symbols are "
         "those of the DL4MT cGRU note; primes mark the first cell of the decoder. Shapes use these "
         "letters: D state, C context (2D, or D with one direction), A attention layer "
@@ -173,20 +212,19 @@ def names_page() -> str:
         "used in cgru's own `.npz`. T marks an array that is stored transposed; - means that the "
         "dialect does not have the array.\n"
     )
-    parts.append("## Shallow\n")
-    parts.append(_names(parameters(SHALLOW)))
+
+
+def _feature(title: str) -> str:
+    """The section of a feature: the arrays that it adds to a shallow model."""
+    text, values = FEATURES[title]
     shallow = {(p.name, p.shape): p.names for p in parameters(SHALLOW)}
-    for title, (text, values) in FEATURES.items():
-        rows = parameters(dataclasses.replace(SHALLOW, **values))
-        added = [p for p in rows if shallow.get((p.name, p.shape)) != p.names]
-        gone = [name for name, _ in shallow if name not in {p.name for p in rows}]
-        parts.append(f"## {title}\n")
-        sentences = [text, f"Without {code(*gone)}." if gone else ""]
-        sentences.append("Added or named differently:" if added else "No array is added.")
-        parts.append(" ".join(filter(None, sentences)) + "\n")
-        if added:
-            parts.append(_names(added))
-    return "\n".join(parts)
+    rows = parameters(dataclasses.replace(SHALLOW, **values))
+    added = [p for p in rows if shallow.get((p.name, p.shape)) != p.names]
+    gone = [name for name, _ in shallow if name not in {p.name for p in rows}]
+    sentences = [text, f"Without {code(*gone)}." if gone else ""]
+    sentences.append("Added or named differently:" if added else "No array is added.")
+    paragraph = " ".join(filter(None, sentences))
+    return "\n".join([f"## {title}\n", f"{paragraph}\n", *([_names(added)] if added else [])])
 
 
 def _names(rows: Iterable[Parameter]) -> str:
@@ -393,7 +431,7 @@ def _listed(flags: Iterable[str]) -> str:
 PAGES = {
     "options.md": options_page,
     "options-as-in-marian.md": rare_options_page,
-    "names.md": names_page,
+    **{f"{page}.md": functools.partial(names_page, page) for page in NAMES},
     "man/cgru.1": lambda: manual(cgru),
     **{f"man/cgru-{name}.1": functools.partial(manual, c) for name, c in COMMANDS.items()},
     **{f"from-{page}.md": functools.partial(page_of_program, page) for page in PROGRAMS},

@@ -1,8 +1,8 @@
 """MkDocs hooks that add to the site every file of the repository that a page links to.
 
 Pages link to each other by their paths in the repository, so that the links work there. These hooks
-add pages outside docs/ to the site under their paths, show source files as pages, and adapt the
-links.
+add pages outside docs/ to the site under their paths, show source files as pages, adapt the links,
+and typeset equations as MathML, which browsers draw without scripts or fonts from elsewhere.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 
 import yaml
+from latex2mathml.converter import convert
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -95,8 +96,22 @@ def _admonition(match: re.Match[str]) -> str:
     return "\n".join((f"!!! {match[1].lower()}\n", *lines)) + "\n"
 
 
+EQUATION = re.compile(r"^```math\n(.*?)^```$", re.M | re.S)
+INLINE_EQUATION = re.compile(r"\$`([^`]+)`\$")
+
+
+def _typeset(markdown: str) -> str:
+    """LaTeX in GitHub's notation, a block ```math or inline $`...`$, as MathML."""
+
+    def block(match: re.Match[str]) -> str:
+        return f'<div class="equation">{convert(match[1].strip(), display="block")}</div>'
+
+    markdown = EQUATION.sub(block, markdown)
+    return INLINE_EQUATION.sub(lambda match: convert(match[1]), markdown)
+
+
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Turn links to files of the repository into links within the site, alerts into admonitions."""
+    """Adapt links to files of the repository, alerts and equations to the site."""
     here = page.file.src_uri
     repository = _in_repository(here)
 
@@ -106,4 +121,4 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
     if not repository.endswith(".md"):
         return markdown
-    return ALERT.sub(_admonition, LINK.sub(adapted, markdown))
+    return _typeset(ALERT.sub(_admonition, LINK.sub(adapted, markdown)))

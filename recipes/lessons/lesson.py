@@ -1,21 +1,30 @@
-"""The code that the lessons share: numbers in words, a new model of them, and its training.
+"""The code that the lessons share: two small languages, new models, their training and pictures.
 
-Numbers in words are a small language that everybody can check: "three hundred and forty two" is
-"drei hundert zwei und vierzig", where German says the two before the forty.
+Everybody can check the languages. Numbers: "three hundred and forty two" is "drei hundert zwei und
+vierzig", where German says the two before the forty. Phrases: "the black cat" is "le chat noir",
+where French has the colour after the noun, and article and colour agree with it.
 """
 
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+from equations import softmax
 
 from cgru_cli import LoadedModel, Model, RecurrentModel, Structure
 from cgru_cli.parameters.initialization import initial_arrays
 from cgru_cli.parameters.structure import Encoder, Type, Unit
 from cgru_cli.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    import matplotlib.axes
+
+SMALL = os.environ.get("LESSONS") == "small"  # for tests: two updates instead of each training
 
 ENGLISH = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
 fifteen sixteen seventeen eighteen nineteen"""
@@ -57,6 +66,43 @@ def german(n: int, last: bool = True) -> list[str]:
     return ([*german(ones, False), "und"] if ones else []) + [GERMAN_TENS.split()[tens - 2]]
 
 
+# Nouns with the gender of the French one; adjectives with the French feminine.
+NOUNS = """cat chat m, dog chien m, book livre m, tree arbre m, garden jardin m, boat bateau m,
+hat chapeau m, train train m, house maison f, car voiture f, flower fleur f, table table f,
+door porte f, shirt chemise f, lamp lampe f, street rue f"""
+ADJECTIVES = """black noir noire, white blanc blanche, green vert verte, blue bleu bleue,
+grey gris grise, round rond ronde, heavy lourd lourde, cold froid froide, strong fort forte,
+new neuf neuve"""
+LINKS = "and et, with avec, under sous, behind derrière, before devant"
+
+
+def phrases(count: int, seed: int = 1) -> list[tuple[list[str], list[str]]]:
+    """Pairs of lines of one to three English noun phrases, and the same in French."""
+    draw = np.random.default_rng(seed)
+    nouns, adjectives, links = (
+        [entry.split() for entry in text.split(",")] for text in (NOUNS, ADJECTIVES, LINKS)
+    )
+
+    def one() -> tuple[list[str], list[str]]:
+        english, french, gender = nouns[draw.integers(len(nouns))]
+        said = [adjectives[i] for i in draw.permutation(len(adjectives))[: draw.integers(3)]]
+        endings = [masculine if gender == "m" else feminine for _, masculine, feminine in said]
+        article = "le" if gender == "m" else "la"
+        return (
+            ["the", *(word for word, *_ in said), english],
+            [article, french, *reversed(endings)],
+        )
+
+    pairs = []
+    for _ in range(count):
+        english, french = one()
+        for _ in range(draw.integers(3)):
+            link, (more, encore) = links[draw.integers(len(links))], one()
+            english, french = [*english, link[0], *more], [*french, link[1], *encore]
+        pairs.append((english, french))
+    return pairs
+
+
 def vocabulary(lines: Iterable[Sequence[str]]) -> Vocabulary:
     """The words of some lines, after EOS (0), which ends a line, and UNK (1)."""
     words = sorted({word for line in lines for word in line})
@@ -72,21 +118,29 @@ def new_model(
     embedding: int = 32,
     state: int = 64,
     seed: int = 1,
+    **others: object,
 ) -> LoadedModel:
-    """A model of a type of the ladder before training, with its vocabularies."""
+    """A model of a type of the ladder before training, with its vocabularies.
+
+    others: further fields of `Structure`, such as `encoder_depth=2`.
+    """
     kind, sources = Type(kind), [] if source is None else [source]
+    defaults = {
+        "decoder_base_transition": 2 if kind is Type.CGRU else 1,
+        "encoder": Encoder.ALTERNATING if kind.attends else Encoder.UNIDIRECTIONAL,
+    }
     structure = Structure(
         source_vocabularies=tuple(words.size for words in sources),
         source_embeddings=tuple(embedding for _ in sources),
         target_vocabulary=target.size,
         target_embedding=embedding,
         state=state,
-        decoder_base_transition=2 if kind is Type.CGRU else 1,
         type=kind,
-        encoder=Encoder.ALTERNATING if kind.attends else Encoder.UNIDIRECTIONAL,
         encoder_unit=Unit(unit),
         decoder_unit=Unit(unit),
+        **(defaults | others),
     )
+    structure = Structure.from_dict(structure.as_dict(), "new_model")  # names become members
     arrays = initial_arrays(structure, "scaled", seed, forget_bias=1.0)
     return LoadedModel(Model(Path("lesson"), structure, arrays, "nematus"), sources, target)
 
@@ -106,6 +160,7 @@ def train(
 
     Each batch is drawn at random; Adam, gradients clipped to norm 1. counted: the weight of each
     target word's cost, (lines, words of the longest line and EOS); equal weights by default.
+    With LESSONS=small in the environment, two updates.
     """
     model, begin, update = _training(loaded.model.structure, rate)
     begin(loaded.model.arrays)
@@ -115,10 +170,49 @@ def train(
     source, mask = loaded.source_batch(targets if sources is None else sources)
     draw = np.random.default_rng(seed)
     costs = []
-    for _ in range(updates):
+    for _ in range(2 if SMALL else updates):
         rows = draw.integers(len(target), size=batch)
         costs.append(float(update(source[rows], mask[rows], target[rows], target_mask[rows])))
     return loaded.with_arrays(model.arrays()), costs
+
+
+def probabilities(
+    loaded: LoadedModel,
+    targets: Sequence[Sequence[str]],
+    sources: Sequence[Sequence[str]] | None = None,
+) -> np.ndarray:
+    """p of every word at every position of the targets, (lines, T, V), by the model in TensorFlow.
+
+    T counts the words of the longest line and EOS.
+    """
+    model = RecurrentModel(loaded.model.structure, loaded.model.arrays)
+    target, _ = loaded.target_batch(targets)
+    source, mask = loaded.source_batch(targets if sources is None else sources)
+    return softmax(model((source, mask, target)).numpy())
+
+
+@functools.cache
+def translator_of_phrases(kind: str, state: int = 48, updates: int = 350) -> LoadedModel:
+    """A model of a type of the ladder, trained to translate `phrases`; trained once a process."""
+    pairs = phrases(3000)
+    source, target = [english for english, _ in pairs], [french for _, french in pairs]
+    begun = new_model(kind, vocabulary(target), vocabulary(source), embedding=24, state=state)
+    return train(begun, target, source, updates=updates)[0]
+
+
+def draw_alignment(
+    axes: matplotlib.axes.Axes,
+    weights: np.ndarray,
+    source: Sequence[str],
+    target: Sequence[str],
+    title: str,
+) -> None:
+    """Draw weights (T,S) between 0 and 1: target words are rows, source words are columns."""
+    axes.imshow(weights, vmin=0, vmax=1, cmap="Blues", aspect="auto")
+    axes.set_xticks(range(len(source)), source, rotation=60, ha="right", rotation_mode="anchor")
+    axes.set_yticks(range(len(target)), target)
+    axes.grid(visible=False)
+    axes.set_title(title)
 
 
 @functools.cache
@@ -140,7 +234,6 @@ def _training(structure: Structure, rate: float) -> tuple[RecurrentModel, Callab
         for variable, value in zip(optimizer.variables, of_optimizer, strict=True):
             variable.assign(value)
 
-    @tf.function
     def update(source, mask, target, target_mask):
         with tf.GradientTape() as tape:
             logits = model((source, mask, target))
@@ -150,4 +243,4 @@ def _training(structure: Structure, rate: float) -> tuple[RecurrentModel, Callab
         optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
         return cost
 
-    return model, begin, update
+    return model, begin, update if SMALL else tf.function(update)  # tracing takes seconds

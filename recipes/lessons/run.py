@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Run the lessons and store each with its output.
 
-python recipes/lessons/run.py [recipes/lessons/1-ngrams.ipynb ...]
+python recipes/lessons/run.py [recipes/lessons/01-ngrams.ipynb ...]
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import nbformat
 from nbclient import NotebookClient
 
 HERE = Path(__file__).resolve().parent
-LESSONS = sorted(HERE.glob("[1-9]-*.ipynb"))
+LESSONS = [*sorted(HERE.glob("[0-9][0-9]-*.ipynb")), HERE / "python.ipynb"]
 FIRST = """from cgru_cli.system.tensorflow_start import import_tensorflow, quick_import
 
 with quick_import():  # in half the time

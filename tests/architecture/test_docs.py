@@ -112,6 +112,18 @@ def test_the_site_is_built_strictly(tmp_path):
     assert 'href="recipes/quickstart/' in page  # a page from outside docs/
     assert f"cgru {cgru_cli.__version__}, 20" in page  # in the foot
     assert 'class="admonition warning"' in (tmp_path / "site/how-to/gpu.html").read_text("utf-8")
+    equations = (tmp_path / "site/equations.html").read_text("utf-8")
+    blocks = _text(ROOT / "docs/equations.md").count("```math")
+    assert equations.count('<div class="equation"><math') == blocks > 8
+    assert "$`" not in equations and "\\begin" not in equations
+
+
+def test_equations_name_the_classes_that_compute_them():
+    text = _text(ROOT / "docs/equations.md")
+    named = re.findall(r"\[`([A-Z]\w*)`\]\(\.\./(\S+?\.py)\)", text)
+    assert len(named) >= 6
+    for name, path in named:
+        assert f"\nclass {name}(" in _text(ROOT / path), name
 
 
 def test_the_picture_shows_every_folder():
