@@ -15,6 +15,7 @@ from .builders import build_optimizer, build_training
 from .dry_run import describe
 from .loop import OnValidation
 from .plan import TrainingPlan
+from .run.curves import draw_runs
 from .setup import Setup, decide, prepare
 from .tab_separated import with_standard_input
 from .texts import Texts
@@ -40,6 +41,10 @@ def run(
     on the data, or are the declared ones if `stated` is None. Raises CgruError for bad text,
     vocabularies, models and folders; Stopped, after saving, if a signal ends the run.
     """
+    if options.curves:
+        picture = draw_runs(options.curves)
+        terminal.tell(f"train: wrote {picture}.png, {picture}.svg", options.quiet)
+        return
     with with_standard_input(options) as options:
         decided = functools.partial(decide, options, data, stated)
         if not options.dry_run:

@@ -41,7 +41,7 @@ def train_model(
     CgruError for bad text, vocabularies, models and folders, UsageError for invalid arguments.
     """
     with in_python():
-        known = [*statements(TrainOptions).keys() - NOT_IN_PYTHON - {"dry_run"}]
+        known = [*statements(TrainOptions).keys() - NOT_IN_PYTHON - {"dry_run", "curves"}]
         asked = TrainOptions.of(checked(TrainOptions, options, known))
         if asked.model is None:
             raise UsageError('model: name the file to write, such as "run/model.npz"')
