@@ -46,7 +46,7 @@ class ModelOptions(ConfiguredOptions):
     seed: int = GENERAL.whole(0, 2**63 - 1, default=1, applies_to=Scope.RUN)("""
         --seed N: random seed of initial weights, order of the data, dropout and sampling""")
     quiet: bool = GENERAL.values(applies_to=Scope.MACHINE)(
-        "--quiet: write only errors to standard error"
+        "-q --quiet: write only errors to standard error"
     )
 
     train_sets: tuple[str, ...] = FILES("""
