@@ -210,12 +210,13 @@ def collect(folder: Path, model: Path) -> None:
 def _prepared(folder: Path) -> Iterator[Setup]:
     """The model, its vocabularies and the encoded text."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    from cgru_cli.train.setup import decide, prepare
+    from cgru_cli.train.plan import Request
+    from cgru_cli.train.setup import read_inputs
 
     known = json.loads((folder / "options.json").read_text())
     options = TrainOptions(model=str(folder / "model.npz"), **known["options"])
     with contextlib.ExitStack() as stack:
-        yield prepare(*decide(options, known["data"]), stack)
+        yield read_inputs(Request.of(options, data=known["data"]), stack)
 
 
 def _initial(

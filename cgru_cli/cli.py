@@ -69,7 +69,7 @@ class Command(click_command.Command):
         """For `cgru train`, the data-dependent defaults of the saved run; otherwise none."""
         from .train import data_defaults
 
-        return data_defaults.decided(options, settings.stated) if self.name == "train" else {}
+        return data_defaults.dumped(options, settings.stated) if self.name == "train" else {}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The options, or with --compat those of the program and what each means here."""
@@ -311,7 +311,7 @@ def train(data: str | None, options: TrainOptions) -> None:
 
     given = click.get_current_context().meta[SETTINGS]
     settings = given.in_own_names("saved") if given.in_own_names else None
-    run(options, data, settings=settings, stated=given.stated)
+    run(options, data, settings=settings, explicit=given.stated)
 
 
 @main.command(

@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ..corpus.text_encoding import TextEncoding
 from ..formats.model import Model
 from ..options.train import TrainOptions
 from ..system import tensorflow_start
 from ..system.signals import StopRequest
-from ..text.pipeline import Preprocessing
 from ..text.vocabulary import Vocabulary
 from . import adaptation
 from .dev_set import DevSet
 from .dry_run import opening
 from .examples import EpochExamples, device_shares
-from .loop import Training
-from .plan import fixed_options, options_of_all_workers
+from .loop import OnValidation, Training, Validation
 from .run.log import TrainingLog
-from .run.marian import MarianRun
+from .run.other_workers import NoReporter, NoSaving, NoValidation, no_log
 from .run.patience import Patience
 from .run.reporter import Reporter
-from .run.resume import resume
 from .run.saving import Saving
 from .run.state import VALIDATION_TEXT, Course, identity
 from .run.tensorboard import Summaries
 from .setup import Setup
 from .validation import Validator
-from .validation_script import command_of
 
 if TYPE_CHECKING:
     import keras
@@ -42,67 +36,76 @@ if TYPE_CHECKING:
     from ..optimization.step import TrainingStep
 
 
-def build_training(setup: Setup, stop: StopRequest, replicas: Replicas) -> Training:
-    """Build the loop and its parts, new or restored from the last save.
+def build_training(
+    setup: Setup,
+    stop: StopRequest,
+    replicas: Replicas,
+    on_validation: OnValidation | None = None,
+) -> Training:
+    """Build the loop and its parts, new or restored from the last save; workers do it together.
 
-    Removes the arrays from the model. Raises CgruError if the run cannot resume with these options,
+    Removes the arrays from the setup. Raises CgruError if the run cannot resume with these options,
     and for files that cannot be read or written; UsageError for options that contradict each other.
     """
-    plan, options, model = setup.plan, setup.plan.options, setup.model
-    first = replicas.is_first
-    fixed = fixed_options(options) | {"source from its end": model.settings.source_reversed}
-    same = identity(fixed, model.structure, setup.vocabularies, setup.corpus, replicas.count)
+    options, earlier = setup.plan.options, setup.earlier
+    same = identity(options, setup.model, setup.vocabularies, setup.corpus, replicas.count)
     if replicas.processes > 1:
-        given = replicas.run_in_all(lambda: options_of_all_workers(options))
-        replicas.check_same(given | same)
-    dev_set = replicas.run_in_all(lambda: read_dev_set(setup) if first else None)
-    if dev_set:
-        same[VALIDATION_TEXT] = dev_set.fingerprint
-    patience = Patience(plan.metrics, options)
-    of_marian = replicas.run_in_all(
-        lambda: setup.folder.of_marian and MarianRun.read(setup.folder, model.structure, options)
-    )
-    step, course = resume(
-        setup.folder,
-        same,
-        patience,
-        replicas,
-        options,
-        is_faster_compiled=lambda: faster_compiled(setup, replicas.count),
-        make_step=lambda jit: build_step(model, options, jit, replicas),
-        of_marian=of_marian or None,
+        replicas.check_same(setup.shared_options | same)
+    earlier.values = replicas.broadcast(earlier.values)
+    if setup.dev_set:
+        same[VALIDATION_TEXT] = setup.dev_set.fingerprint
+    jit = earlier.jit(options)
+    if jit is None:
+        jit = replicas.broadcast(faster_compiled(setup, replicas.count))
+    training = replicas.run_in_all(lambda: _build(setup, same, jit, stop, replicas, on_validation))
+    if replicas.processes > 1:
+        training.step.restore(replicas.broadcast_arrays(training.step.state()))
+    return training
+
+
+def _build(
+    setup: Setup,
+    same: dict[str, Any],
+    jit: bool,
+    stop: StopRequest,
+    replicas: Replicas,
+    on_validation: OnValidation | None,
+) -> Training:
+    """The loop of this process; same: see `identity`."""
+    plan, options, model = setup.plan, setup.plan.options, setup.model
+    patience, marian = Patience(plan.metrics, options), setup.earlier.marian
+    step, course = setup.earlier.resume(
+        same, patience, options, lambda: build_step(model, options, jit, replicas)
     )
     model.arrays.clear()  # the step has copies, and training may take days
     tensorflow_start.return_freed_memory()
-    sampler = build_sampler(step, setup.vocabularies[-1], options)
-    validator = replicas.run_in_all(
-        lambda: build_validator(setup, step, dev_set) if dev_set else None
-    )
-    external = options.external_validation_script if first else None
-    script = replicas.run_in_all(
-        lambda: command_of(external, "--external-validation-script") if external else []
-    )
-    reporter = replicas.run_in_all(lambda: build_reporter(setup, course, step, replicas))
-    if of_marian and of_marian.optimizer is None:
+    updates, devices = course.progress.updates, replicas.count
+    validation: Validation | NoValidation = NoValidation()
+    if replicas.is_first:
+        validator = build_validator(setup, step, setup.dev_set) if setup.dev_set else None
+        reporter = build_reporter(setup, course, step, devices)
+        saving = Saving(setup, step, same, reporter.log, updates=updates)
+        if validator:
+            validation = Validation(validator, setup.script, saving, reporter, on_validation)
+    else:
+        reporter = NoReporter(no_log(), setup, devices=devices)
+        saving = NoSaving(setup, step, same, reporter.log, updates=updates)
+    if marian and marian.optimizer is None:
         reporter.log.line("The optimizer starts afresh: no state in Marian's format for this model")
-    updates = course.progress.updates
     return Training(
         plan=plan,
-        examples=EpochExamples(
-            setup.corpus, model.structure, options, grid=step.jit, devices=replicas.count
-        ),
+        examples=EpochExamples(setup.corpus, model.structure, options, grid=jit, devices=devices),
         pairs=len(setup.corpus.of_epoch(0)),
         step=step,
-        sampler=sampler,
-        validator=validator,
-        script=script,
+        sampler=build_sampler(step, setup.vocabularies[-1], options),
+        validation=validation,
         course=course,
         patience=patience,
         reporter=reporter,
-        saving=Saving(setup, step, same, reporter.log, updates=updates, writes=first),
+        saving=saving,
         stop=stop,
         replicas=replicas,
-        opening=setup.added if updates else opening(setup, jit=step.jit, devices=str(replicas)),
+        opening=setup.added if updates else opening(setup, jit=jit, devices=str(replicas)),
     )
 
 
@@ -210,23 +213,6 @@ def faster_compiled(setup: Setup, devices: int = 1) -> bool:
     return seconds[True] < seconds[False]
 
 
-def read_dev_set(setup: Setup) -> DevSet | None:
-    """The validation text; None without metrics. Raises CgruError for bad validation text."""
-    plan, texts, model = setup.plan, setup.texts, setup.model
-    if not plan.metrics or texts.dev is None:
-        return None
-    preprocessing = None
-    if texts.preprocessing and model.structure.type.writes_text:
-        preprocessing = Preprocessing.read(texts.preprocessing)
-    return DevSet.read(
-        *texts.dev,
-        TextEncoding.of(model, setup.vocabularies, preprocessing, plan.options.compat),
-        reference=texts.reference,
-        max_length=plan.options.valid_max_length,
-        lines=plan.options.valid_lines,
-    )
-
-
 def build_validator(setup: Setup, step: TrainingStep, dev_set: DevSet) -> Validator:
     from ..network.keras_model import RecurrentModel
 
@@ -237,14 +223,9 @@ def build_validator(setup: Setup, step: TrainingStep, dev_set: DevSet) -> Valida
     return Validator(plan.options, plan.metrics, dev_set, validated)
 
 
-def build_reporter(
-    setup: Setup, course: Course, step: TrainingStep, replicas: Replicas
-) -> Reporter:
-    """The reporter and its log, which report nothing on workers other than worker 0."""
+def build_reporter(setup: Setup, course: Course, step: TrainingStep, devices: int) -> Reporter:
+    """The reporter of worker 0, and its log."""
     options, folder = setup.plan.options, setup.folder
-    if not replicas.is_first:
-        nowhere = Path(os.devnull)
-        return Reporter(TrainingLog(nowhere, nowhere, quiet=True), setup, devices=replicas.count)
     board = probe = None
     if options.tensorboard:
         board = Summaries(folder.beside(".tensorboard"))
@@ -260,4 +241,4 @@ def build_reporter(
         quiet=options.quiet,
         valid=Path(options.valid_log) if options.valid_log else None,
     )
-    return Reporter(log, setup, board=board, probe=probe, devices=replicas.count)
+    return Reporter(log, setup, board=board, probe=probe, devices=devices)

@@ -7,7 +7,7 @@ recipes/ladder and recipes/labels. Other values follow the rules of thumb in doc
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,15 +15,39 @@ from typing import Any, NamedTuple
 from ..corpus.corpus import Corpus
 from ..options.flags import by_data, flag, statements
 from ..options.train import TrainOptions
-from ..parameters.structure import Structure
+from ..parameters.structure import Structure, Type
 from ..text.vocabulary import Vocabulary
 from .run.folder import Recorded, RunFolder
+from .run.progress import Frequency
 
 VALID_SHARE = 0.03  # default maximum share of the training time for validation
-_SHOWN = "100u"  # a line every few minutes, even of a slow training
 # 500 lines are enough to compare models, and are translated greedily in seconds
 OF_VALIDATION = {"valid_beam_size": 1, "valid_lines": 500}
+_DISPLAY = {"disp_freq": "100u"}  # a line every few minutes, even of a slow training
 _BATCH = 1600  # words: about a mini-batch of 80 sentences
+
+
+class Facts(NamedTuple):
+    """The facts of the training data and the model on which defaults depend.
+
+    words: of the longer side of each pair, with EOS, in all. state: of a pretrained model.
+    one_vocabulary: whether source and target have the same.
+    """
+
+    pairs: int
+    words: int
+    kind: Type
+    state: int
+    one_vocabulary: bool
+
+    @classmethod
+    def of(cls, corpus: Corpus, structure: Structure, vocabularies: Sequence[Vocabulary]) -> Facts:
+        """The facts of a corpus, and of a model whose sizes may not be known yet."""
+        texts = structure.type.reads_source and structure.type.writes_text
+        prints = [vocabulary.fingerprint for vocabulary in vocabularies]
+        one = texts and len(prints) == 2 and prints[0] == prints[1]
+        words = int(corpus.lengths.max(axis=1).sum())
+        return cls(len(corpus), words, structure.type, structure.state, one)
 
 
 class _Size(NamedTuple):
@@ -58,171 +82,177 @@ _AVERAGED = 0.001  # all recipes: averages the weights of about 1,000 updates
 _DROPOUT = ("dropout_embedding", "dropout_annotation", "dropout_output")
 
 
-def independent(chosen: Mapping[str, Any], stated: Collection[str]) -> dict[str, Any]:
-    """The chosen values that do not depend on options that are stated, by field."""
-    typed = {flag(TrainOptions, name) for name in stated}
+def independent(chosen: Mapping[str, Any], explicit: Collection[str]) -> dict[str, Any]:
+    """The chosen values that do not depend on explicit options, by field."""
+    typed = {flag(TrainOptions, name) for name in explicit}
     known = statements(TrainOptions)
     return {
         name: value
         for name, value in chosen.items()
-        if name not in stated and typed.isdisjoint(known[name][0].unless)
+        if name not in explicit and typed.isdisjoint(known[name][0].unless)
     }
 
 
-def completed(
-    saved: Recorded | None, options: TrainOptions, stated: Collection[str], *of: Any
+def begin(
+    recorded: Recorded | None, options: TrainOptions, explicit: Collection[str], facts: Facts
 ) -> tuple[Recorded, dict[str, Any]]:
-    """The values with which the run began, and those among them that this call has chosen.
+    """The values with which the run began, and those among them that are chosen now.
 
-    saved: those that the run has saved, None for a new run. of: corpus, structure and vocabularies,
-    as for `defaults_by_data`.
+    recorded: the values that a saved run has recorded, None for a new run.
     """
-    if saved and saved.stated is not None:
-        return saved, {}
-    chosen = saved.chosen if saved else {}
+    if recorded and recorded.stated is not None:
+        return recorded, {}
+    chosen = recorded.chosen if recorded else {}
     missing = by_data(TrainOptions) - chosen.keys()
-    new = {n: v for n, v in defaults_by_data(options, stated, *of).items() if n in missing}
-    given = {name: getattr(options, name) for name in missing & {*stated}}
+    defaults = defaults_by_data(options, explicit, facts)
+    new = {name: value for name, value in defaults.items() if name in missing}
+    given = {name: getattr(options, name) for name in missing & {*explicit}}
     return Recorded(chosen | new, given), new
 
 
-def held(recorded: Recorded, stated: Collection[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The values from the start of a run that still apply: chosen, then stated.
+def still_applying(
+    recorded: Recorded, explicit: Collection[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The values from the start of a run that explicit options leave: chosen, then given.
 
-    stated: options that are given now. Unless `valid_lines` is among them, it keeps its value,
-    because the validation text of a run may not change.
+    Unless `valid_lines` is explicit, it keeps its value, because the validation text of a run may
+    not change.
     """
-    given = {name: v for name, v in (recorded.stated or {}).items() if name not in stated}
-    chosen = independent(recorded.chosen, {*stated, *given})
-    if "valid_lines" in recorded.chosen and "valid_lines" not in stated:
+    given = {name: v for name, v in (recorded.stated or {}).items() if name not in explicit}
+    chosen = independent(recorded.chosen, {*explicit, *given})
+    if "valid_lines" in recorded.chosen and "valid_lines" not in explicit:
         chosen["valid_lines"] = recorded.chosen["valid_lines"]
     return chosen, given
 
 
 def defaults_by_data(
-    options: TrainOptions,
-    stated: Collection[str],
-    corpus: Corpus,
-    structure: Structure,
-    vocabularies: Sequence[Vocabulary],
+    options: TrainOptions, explicit: Collection[str], facts: Facts
 ) -> dict[str, Any]:
-    """Return values for the options that were not stated, by field.
+    """Return values for the options that are not explicit, by field.
 
-    stated: fields that were given a value, even the declared default. structure, vocabularies: of
-    the pretrained model, or of the new model before its sizes are known. Minimum risk training
-    keeps the declared defaults, because it continues another training.
+    explicit: fields that were given a value, even the declared default. Minimum risk training keeps
+    most declared defaults, because it continues another training.
     """
-    chosen: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     if not options.minimizes_risk:
-        chosen = _of_model(options, {*stated}, len(corpus), structure, vocabularies)
-    words = options.mini_batch_words or independent(chosen, stated).get("mini_batch_words")
-    if not words and not options.mini_batch_fit:
-        updates = math.ceil(len(corpus) / options.mini_batch)
+        values = _of_model(options, explicit, facts)
+    words = options.mini_batch_words or independent(values, explicit).get("mini_batch_words")
+    if words or options.mini_batch_fit:
+        updates = facts.words // (words or _BATCH)
     else:
-        updates = int(corpus.lengths.max(axis=1).sum()) // (words or _BATCH)
+        updates = math.ceil(facts.pairs / options.mini_batch)
     updates //= options.optimizer_delay  # per epoch
-    if options.optimizer in ("adam", "adamw") and "learn_rate" in chosen:
-        if not options.begins_from:
-            chosen["lr_warmup"] = f"{min(_LONGEST_WARMUP, max(50, updates // 100 * 50))}u"
-            chosen["lr_decay_inv_sqrt"] = _DECAYS_FROM
-    else:
-        chosen.pop("learn_rate", None)
+    if "learn_rate" in values and options.optimizer not in ("adam", "adamw"):
+        del values["learn_rate"]
+    if "learn_rate" in values and not options.begins_from:
+        warmup = min(_LONGEST_WARMUP, max(50, updates // 100 * 50))
+        values |= {"lr_warmup": f"{warmup}u", "lr_decay_inv_sqrt": _DECAYS_FROM}
     often = math.ceil(updates / 10_000) * 1000  # ten validations span an epoch
-    chosen["valid_freq"] = "1e" if updates <= 1000 else f"{often}u"
-    chosen |= {"disp_freq": _SHOWN, **OF_VALIDATION}
-    return independent(chosen, stated)
+    values["valid_freq"] = "1e" if updates <= 1000 else f"{often}u"
+    return independent(values | _DISPLAY | OF_VALIDATION, explicit)
 
 
-def _of_model(
-    options: TrainOptions,
-    stated: set[str],
-    pairs: int,
-    structure: Structure,
-    vocabularies: Sequence[Vocabulary],
-) -> dict[str, Any]:
-    kind, new = structure.type, options.begins_from is None
-    size = next(one for one in _SIZES if pairs <= one.pairs) if kind.writes_text else _LABELLING
-    state = structure.state
-    chosen: dict[str, Any] = {}
-    if new:
-        embedding, state = size.embedding, size.state
-        given = options.dim_emb if "dim_emb" in stated else sum(options.dim_factors or ())
-        if "dim_rnn" in stated:
-            state = options.dim_rnn
-            embedding = given or max(1, state * size.embedding // size.state)
-        elif given:
-            embedding, state = given, min(65536, given * size.state // size.embedding)
-        chosen = {"dim_emb": embedding, "dim_rnn": state}
-        one = len(vocabularies) == 2 and vocabularies[0].fingerprint == vocabularies[1].fingerprint
-        if one and kind.reads_source and kind.writes_text:
-            chosen["tied_embeddings_all"] = True
+def _of_model(options: TrainOptions, explicit: Collection[str], facts: Facts) -> dict[str, Any]:
+    """Sizes, learning rate, batches and regularization."""
+    kind, is_new = facts.kind, options.begins_from is None
+    size = _LABELLING
+    if kind.writes_text:
+        size = next(size for size in _SIZES if facts.pairs <= size.pairs)
+    values: dict[str, Any] = {}
+    state = facts.state
+    if is_new:
+        embedding, state = _dimensions(options, explicit, size)
+        values = {"dim_emb": embedding, "dim_rnn": state}
+        if facts.one_vocabulary:
+            values["tied_embeddings_all"] = True
     rate = next(rate for most, rate in _RATES if state <= most)
-    chosen |= {
-        "learn_rate": rate if new else round(rate * _CONTINUED, 5),
-        "mini_batch_words": size.words,
-        "exponential_smoothing": _AVERAGED,
-    }
+    values["learn_rate"] = rate if is_new else round(rate * _CONTINUED, 5)
+    values["mini_batch_words"] = size.words
+    values["exponential_smoothing"] = _AVERAGED
     if kind.reads_source and kind.writes_text:
-        chosen["label_smoothing"] = 0.1  # multi30k, tatoeba; not for lm: it raises perplexity
-    small = state < size.state  # a small model overfits less and needs less dropout
-    for name, probability in zip(_DROPOUT, size.dropout, strict=True):
-        if name != "dropout_annotation" or kind.has_context:
-            chosen[name] = probability / 2 if small else probability
-    return chosen
+        values["label_smoothing"] = 0.1  # multi30k, tatoeba; not for lm: it raises perplexity
+    share = 0.5 if state < size.state else 1  # a small model overfits less and needs less dropout
+    for place, probability in zip(_DROPOUT, size.dropout, strict=True):
+        if place != "dropout_annotation" or kind.has_context:
+            values[place] = share * probability
+    return values
 
 
-_WORDS = {
-    "dim_emb": "embeddings of {}",
-    "dim_rnn": "states of {}",
-    "tied_embeddings_all": "one embedding matrix",
-    "learn_rate": "learning rate {}",
-    "lr_warmup": "warm-up of {} updates",
-    "lr_decay_inv_sqrt": "decay from update {}",
-    "mini_batch_words": "mini-batches of {:,} words",
-    "dropout_embedding": "dropout {} of embeddings",
-    "dropout_annotation": "{} of annotations",
-    "dropout_output": "{} before the output layer",
-    "label_smoothing": "label smoothing {}",
-    "exponential_smoothing": "weights averaged ({})",
-    "valid_freq": "validation every {}, if that takes at most 3 % of the time",
+def _dimensions(options: TrainOptions, explicit: Collection[str], size: _Size) -> tuple[int, int]:
+    """The sizes of embeddings and states; an explicit size determines the other."""
+    embedding = options.dim_emb if "dim_emb" in explicit else sum(options.dim_factors or ())
+    if "dim_rnn" in explicit:
+        state = options.dim_rnn
+        return embedding or max(1, state * size.embedding // size.state), state
+    if embedding:
+        return embedding, min(65536, embedding * size.state // size.embedding)
+    return size.embedding, size.state
+
+
+def _updates(frequency: str) -> int:
+    return int(Frequency.parse(frequency).every)
+
+
+def _often(frequency: str) -> str:
+    often = "epoch" if frequency == "1e" else f"{_updates(frequency)} updates"
+    return f"validation every {often}, if that takes at most 3 % of the time"
+
+
+_PHRASES: dict[str, Callable[[Any], str]] = {
+    "dim_emb": lambda size: f"embeddings of {size}",
+    "dim_rnn": lambda size: f"states of {size}",
+    "tied_embeddings_all": lambda _: "one embedding matrix",
+    "learn_rate": lambda rate: f"learning rate {rate}",
+    "lr_warmup": lambda frequency: f"warm-up of {_updates(frequency)} updates",
+    "lr_decay_inv_sqrt": lambda frequency: f"decay from update {_updates(frequency)}",
+    "mini_batch_words": lambda words: f"mini-batches of {words:,} words",
+    "dropout_embedding": lambda p: f"dropout {p} of embeddings",
+    "dropout_annotation": lambda p: f"{p} of annotations",
+    "dropout_output": lambda p: f"{p} before the output layer",
+    "label_smoothing": lambda p: f"label smoothing {p}",
+    "exponential_smoothing": lambda alpha: f"weights averaged ({alpha})",
+    "valid_freq": _often,
 }
 
 
-def described(chosen: Mapping[str, Any], began: str, *, validates: bool) -> list[str]:
+def described(chosen: Mapping[str, Any], reason: str, *, validates: bool) -> list[str]:
     """Describe the chosen values in a line for the log; [] if no value was chosen.
 
-    began: when or for how much text they were chosen.
+    reason: when or for how much text they were chosen.
     """
-    values = {name: v[:-1] if isinstance(v, str) else v for name, v in chosen.items() if v}
-    every = values.pop("valid_freq", "")
-    if validates and every:
-        values["valid_freq"] = "epoch" if chosen["valid_freq"] == "1e" else f"{every} updates"
-    parts = [text.format(values[name]) for name, text in _WORDS.items() if name in values]
+    phrases = [
+        phrase(chosen[name])
+        for name, phrase in _PHRASES.items()
+        if chosen.get(name) and (validates or name != "valid_freq")
+    ]
     advice = "(change each by its option, all by --defaults fixed)"
-    return [f"Chosen {began}: {', '.join(parts)} {advice}"] if parts else []
+    return [f"Chosen {reason}: {', '.join(phrases)} {advice}"] if phrases else []
 
 
-def decided(options: TrainOptions, stated: Collection[str] | None) -> dict[str, Any]:
-    """The values of options that were not stated, as far as they are known before the text is read.
+def dumped(options: TrainOptions, explicit: Collection[str] | None) -> dict[str, Any]:
+    """The values of options that are not explicit, as far as they are known before data is read.
 
     A resumed run has its saved values. In a new run, None marks options that a configuration file
     must leave out to lead to the same run: options whose defaults depend on the data, options that
     those defaults depend on, and with a trained model the options that the model determines.
 
-    stated: None to keep the declared defaults. Raises CgruError for a damaged state.
+    explicit: None to keep the declared defaults. Raises CgruError for a damaged state.
     """
-    if stated is None or options.defaults == "fixed":
+    if explicit is None or options.defaults == "fixed":
         return {}
     known = statements(TrainOptions).items()
-    others = {other for flag, _ in statements(TrainOptions).values() for other in flag.unless}
+    others = {other for _, (flag, _) in known for other in flag.unless}
     names = {name for name, (flag, _) in known if flag.by_data or flag.name in others}
     if options.begins_from:
         names |= {name for name, (flag, _) in known if flag.group == "Model"}
-    unknown: dict[str, Any] = dict.fromkeys(names - {*stated})
+    unknown: dict[str, Any] = dict.fromkeys(names - {*explicit})
     if options.model is None:
         return unknown
-    saved = RunFolder(Path(options.model), resumes=not options.no_reload).recorded()
-    if saved is None:
+    folder = RunFolder(Path(options.model), resumes=not options.no_reload)
+    _, state = folder.load() or ({}, {})
+    recorded = folder.recorded(state)
+    if recorded is None:
         return unknown
-    chosen, given = held(saved, stated)
-    return (unknown if saved.stated is None or options.begins_from else {}) | chosen | given
+    chosen, given = still_applying(recorded, explicit)
+    knows_all = recorded.stated is not None and not options.begins_from
+    return ({} if knows_all else unknown) | chosen | given

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..corpus.corpus import Corpus
-from ..formats.yaml_cpp import block
 from .examples import EpochExamples
 from .memory import copies_of_model, memory_of_batch
 from .setup import Setup
@@ -19,18 +18,9 @@ def opening(setup: Setup, *, jit: bool, devices: str = "") -> list[str]:
         f"{structure.source_vocabularies} and {structure.target_vocabulary}, "
         f"{'XLA' if jit else 'no XLA'}, {options.precision}{devices and f', {devices}'}"
     )
-    if options.compat == "marian":  # scripts read how the lines begin
-        settings = block(dict(sorted(setup.settings.items()))).splitlines()
-        lines = [f"[config] {line}" for line in settings]
-        lines.append(f"Synced seed {options.seed}")
-        for number, vocabulary in enumerate(setup.vocabularies):
-            lines.append(f"[data] Loading vocabulary from {vocabulary.path}")
-            lines.append(
-                f"[data] Setting vocabulary size for input {number} to {vocabulary.size:,}"
-            )
-        line = line.replace("Training", "[training]", 1)
-        return [*lines, *setup.notes, line, "Training started"]
-    return [*setup.notes, line]
+    return setup.plan.conventions.opening(
+        line, setup.notes, setup.vocabularies, setup.request.settings
+    )
 
 
 def _pairs(corpus: Corpus) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..options.train import TrainOptions
@@ -14,16 +13,13 @@ from ..system.signals import Stopped, StopRequest
 from .builders import build_optimizer, build_training
 from .dry_run import describe
 from .loop import OnValidation
-from .plan import TrainingPlan
+from .plan import Request
 from .run.curves import draw_runs
-from .setup import Setup, decide, prepare
+from .setup import Setup, read_inputs
 from .tab_separated import with_standard_input
-from .texts import Texts
 
 if TYPE_CHECKING:
     from ..optimization.replicas import Replicas
-
-Decided = Callable[[], tuple[TrainingPlan, Texts]]
 
 
 def run(
@@ -31,57 +27,46 @@ def run(
     data: str | None,
     on_validation: OnValidation | None = None,
     settings: Mapping[str, Any] | None = None,
-    stated: Collection[str] | None = None,
+    explicit: Collection[str] | None = None,
 ) -> None:
     """Train with these options, from the start or from the last save.
 
     data: a folder written by `cgru prep`. on_validation: called after each validation with the
-    number of updates and the metrics. settings: the options under the names of the program whose
-    files training writes. stated: the options that were given; the defaults of other options depend
-    on the data, or are the declared ones if `stated` is None. Raises CgruError for bad text,
-    vocabularies, models and folders; Stopped, after saving, if a signal ends the run.
+    number of updates and the metrics. settings, explicit: see `Request`. Raises CgruError for bad
+    text, vocabularies, models and folders; Stopped, after saving, if a signal ends the run.
     """
     if options.curves:
         picture = draw_runs(options.curves)
         terminal.tell(f"train: wrote {picture}.png, {picture}.svg", options.quiet)
         return
-    with with_standard_input(options) as options:
-        decided = functools.partial(decide, options, data, stated)
+    with with_standard_input(options) as options, contextlib.ExitStack() as stack:
+        request = Request.of(options, explicit, data, settings)
         if not options.dry_run:
-            _train(options, decided, on_validation, settings or {})
+            _train(request, stack, on_validation)
             return
-        plan, texts = decided()
+        setup = read_inputs(request, stack)
         if options.optimizer_params:
             build_optimizer(options)  # raises UsageError for unknown parameters
-        with contextlib.ExitStack() as stack:
-            describe(prepare(plan, texts, stack))
+        describe(setup)
 
 
 def _train(
-    options: TrainOptions,
-    decided: Decided,
-    on_validation: OnValidation | None,
-    settings: Mapping[str, Any],
+    request: Request, stack: contextlib.ExitStack, on_validation: OnValidation | None
 ) -> None:
     from ..optimization import cluster
 
-    with contextlib.ExitStack() as stack:
-        try:
-            if cluster.is_named(os.environ):  # before the rest, so that workers can report errors
-                replicas = _join(options)
-                setup = _prepare_together(decided, stack, replicas)
-            else:
-                setup = prepare(*decided(), stack)
-                replicas = _join(options)
-        except Stopped:  # once training has begun, the loop logs it
-            terminal.write("cgru: stopped before training began\n")
-            raise
-        setup.settings = settings
-        with StopRequest() as stop, replicas.failures_named():
-            training = build_training(setup, stop, replicas)
-            if on_validation:
-                training.on_validation = on_validation
-            training.run()
+    try:
+        if cluster.is_named(os.environ):  # before the rest, so that workers can report errors
+            replicas = _join(request.options)
+            setup = _read_in_turn(request, stack, replicas)
+        else:
+            setup = read_inputs(request, stack)
+            replicas = _join(request.options)
+    except Stopped:  # once training has begun, the loop logs it
+        terminal.write("cgru: stopped before training began\n")
+        raise
+    with StopRequest() as stop, replicas.failures_named():
+        build_training(setup, stop, replicas, on_validation).run()
 
 
 def _join(options: TrainOptions) -> Replicas:
@@ -98,11 +83,8 @@ def _join(options: TrainOptions) -> Replicas:
     return Replicas.join(Cluster.of(os.environ))
 
 
-def _prepare_together(decided: Decided, stack: contextlib.ExitStack, replicas: Replicas) -> Setup:
-    """Prepare in each process; worker 0 goes first, because the others read its files."""
-
-    def prepared() -> Setup:
-        return prepare(*decided(), stack, first=replicas.is_first)
-
-    of_first = replicas.run_in_all(lambda: prepared() if replicas.is_first else None)
-    return replicas.run_in_all(lambda: of_first or prepared())
+def _read_in_turn(request: Request, stack: contextlib.ExitStack, replicas: Replicas) -> Setup:
+    """Read the inputs in each process; worker 0 goes first, because the others read its files."""
+    first = replicas.is_first
+    of_first = replicas.run_in_all(lambda: read_inputs(request, stack) if first else None)
+    return replicas.run_in_all(lambda: of_first or read_inputs(request, stack, first=False))

@@ -14,13 +14,14 @@ from ..system.signals import StopRequest
 from ..system.typed_json import dataclass_from_json
 from .examples import EpochExamples, Example, device_shares, groups, size_of, warmed_up
 from .plan import TrainingPlan
+from .run.other_workers import NoValidation
 from .run.patience import Patience, SavedPatience
 from .run.progress import Progress, any_due
 from .run.reporter import Reporter
 from .run.saving import Saving
 from .run.state import Course
 from .validation import COSTS
-from .validation_script import lines_of
+from .validation_script import Check, lines_of
 
 if TYPE_CHECKING:
     from ..optimization.minimum_risk import Sampler
@@ -32,6 +33,41 @@ OnValidation = Callable[[int, dict[str, float]], object]
 FIRST_LINE = 40.0  # seconds until the first line is logged, regardless of --disp-freq
 
 
+@dataclass(frozen=True)
+class Validation:
+    """Measures a model on worker 0, reports the metrics, and saves new best models.
+
+    script: a command to run after every validation; called: what to call then.
+    """
+
+    validator: Validator
+    script: Sequence[str]
+    saving: Saving
+    reporter: Reporter
+    called: OnValidation | None = None
+
+    def measure(
+        self, step: TrainingStep, progress: Progress, patience: Patience, check: Check
+    ) -> None:
+        """Compute all metrics; `check` may raise, to stop it. Raises CgruError."""
+        saving, reporter = self.saving, self.reporter
+        if self.script or "valid-script" in patience.records:
+            saving.write(saving.folder.dev)
+        values = self.validator.run(step.weights(), progress.epoch, progress.updates, check)
+        for metric, value in values.items():
+            if metric not in COSTS:
+                reporter.translations(self.validator)
+            if patience.update(metric, value, progress.updates):
+                saving.write(saving.folder.best(metric))
+            reporter.validation(progress, value, patience.records[metric])
+        if self.script:
+            for line in lines_of(self.script, check):
+                reporter.log.line(f"[script] {line}")
+        reporter.draw()
+        if self.called:
+            self.called(progress.updates, values)
+
+
 @dataclass
 class Training:
     """One run of the training loop: its parts and its progress."""
@@ -41,7 +77,7 @@ class Training:
     pairs: int  # of an epoch
     step: TrainingStep
     sampler: Sampler | None  # for minimum risk training
-    validator: Validator | None  # on worker 0, if there are metrics
+    validation: Validation | NoValidation
     course: Course
     patience: Patience
     reporter: Reporter
@@ -49,9 +85,7 @@ class Training:
     stop: StopRequest
     replicas: Replicas
     opening: Sequence[str] = ()  # the first lines of the log
-    script: Sequence[str] = ()  # a command to run after every validation
     clock: Callable[[], float] = time.perf_counter
-    on_validation: OnValidation = lambda updates, metrics: None  # after each validation
     # the state of the loop
     stop_asked: bool = False  # whether any process got a signal
     last_batch: Sequence[Share] | None = None  # the last training batch
@@ -67,7 +101,7 @@ class Training:
         Raises CgruError if an update or a file fails, or too few costs are finite; Stopped, after
         saving, if a signal ends training.
         """
-        options = self.plan.options
+        plan = self.plan
         with self.reporter.log:
             self._begin()
             try:
@@ -76,19 +110,19 @@ class Training:
                     started, progress = self.clock(), self.course.progress
                     epoch = self.examples.epoch(progress.epochs, start=progress.batches)
                     with Ahead(epoch) as batches:
-                        following = groups(batches, options.optimizer_delay)
+                        following = groups(batches, plan.options.optimizer_delay)
                         group = next(following, [])
                         while group:
                             before, began = self.course.progress, self.clock()
                             share = size_of(group)[0] / self.pairs  # of the epoch
-                            group = warmed_up(group, self.plan.batch_share(before))
+                            group = warmed_up(group, plan.batch_share(before))
                             outcome = self._update(group)  # gradients of all batches, then weights
                             self._count(group, outcome, began, share)
                             self._log(before)
                             self._validate_and_save()
                             group = next(following, [])
-                            if self._finished() and (group or options.compat == "marian"):
-                                break  # skip the end of the epoch, as Marian does
+                            if self._finished() and (group or not plan.conventions.ends_epoch):
+                                break
                         else:
                             self._end_epoch(batches.waited, self.clock() - started)
                 self._end()
@@ -134,21 +168,19 @@ class Training:
         self._validate_and_save()
 
     def _end(self) -> None:
-        options = self.plan.options
-        if options.compat == "marian":
-            self.reporter.log.line("Training finished")
+        plan, log = self.plan, self.reporter.log
+        if plan.conventions.validates_at_end:
+            log.line("Training finished")
             if self.course.validated_at < self.course.progress.updates:
                 self._validate()
         elif self.course.interval.words:
             self._show()
-        keep = options.keep if options.compat == "nematus-tf" else 0  # as in Nematus-TF
-        if not self._save(keep):
+        if not self._save(plan.options.keep if plan.conventions.keeps_last else 0):
             self.saving.give_up(self.course)
-        if self.replicas.is_first:
-            self.reporter.draw()
+        self.reporter.draw()
         self.replicas.barrier()
-        if options.compat != "marian":
-            self.reporter.log.line("Training finished")
+        if not plan.conventions.validates_at_end:
+            log.line("Training finished")
 
     def _update(self, group: Sequence[Example]) -> Outcome:
         """Update the weights once with the gradients of these batches."""
@@ -274,7 +306,7 @@ class Training:
         course, plan = self.course, self.plan
         before, now = course.checked, course.progress
         save, saved = any_due(plan.save, before, now), False
-        last = plan.options.compat == "marian" and self._finished()  # then _end validates
+        last = plan.conventions.validates_at_end and self._finished()
         if plan.metrics and plan.valid_is_due(before, course) and not last:
             if save:  # before validation, in case it fails; a resumed run validates again
                 saved = self._save(plan.options.keep)
@@ -303,14 +335,15 @@ class Training:
     def _validate(self) -> None:
         """Validate on worker 0, and tell the others its patience, or that a signal stopped it."""
         before, stopped = self.patience.saved(), False
-        if self.validator is not None:
-            try:
-                self._measure(self.validator)
-            except _StopAsked:
-                stopped = True
-                self.patience.restore(before)  # a resumed run validates again
-            except _TimeIsOver:
-                self.reporter.log.line("Validation stopped: --after reached")
+        try:
+            self.validation.measure(
+                self.step, self.course.progress, self.patience, self._check_during_validation
+            )
+        except _StopAsked:
+            stopped = True
+            self.patience.restore(before)  # a resumed run validates again
+        except _TimeIsOver:
+            self.reporter.log.line("Validation stopped: --after reached")
         if self.replicas.processes > 1:
             saved = dataclasses.asdict(self.patience.saved())
             saved, stopped = self.replicas.broadcast([saved, stopped])
@@ -318,26 +351,6 @@ class Training:
         if stopped:
             raise _StopAsked
         self.course.validated_at = self.course.progress.updates
-
-    def _measure(self, validator: Validator) -> None:
-        """Compute all metrics, save new best models, and run the external script."""
-        progress, saving = self.course.progress, self.saving
-        if self.script or "valid-script" in self.plan.metrics:
-            saving.write(saving.folder.dev)
-        values = validator.run(
-            self.step.weights(), progress.epoch, progress.updates, self._check_during_validation
-        )
-        for metric, value in values.items():
-            if metric not in COSTS:
-                self.reporter.translations(validator)
-            if self.patience.update(metric, value, progress.updates):
-                saving.write(saving.folder.best(metric))
-            self.reporter.validation(progress, value, self.patience.records[metric])
-        if self.script:
-            for line in lines_of(self.script, self._check_during_validation):
-                self.reporter.log.line(f"[script] {line}")
-        self.reporter.draw()
-        self.on_validation(progress.updates, values)
 
     def _check_during_validation(self) -> None:
         if self.stop.asked:

@@ -1,21 +1,26 @@
-"""The plan of a training run, derived from its options."""
+"""The plan of a training run: its options, as given, as the run began, and chosen for the data."""
 
+from __future__ import annotations
+
+import dataclasses
 import difflib
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from os.path import isfile
-from typing import Any, Self
+from functools import cached_property
+from typing import Any
 
 from ..errors import UsageError
-from ..options.flags import applying, flag
+from ..options.flags import by_data
 from ..options.model import LABELLING
 from ..options.scope import Scope
 from ..options.score import LABEL_METRICS
 from ..options.train import TrainOptions
-from ..system.structured_files import check_no_pipe, sha256
-from .data_defaults import OF_VALIDATION, VALID_SHARE
+from .data_defaults import OF_VALIDATION, VALID_SHARE, Facts, begin, described, still_applying
+from .run.conventions import Conventions, NematusConventions
+from .run.folder import Recorded
 from .run.learning_rate import Schedule
+from .run.marian import MarianConventions
 from .run.patience import LOWER_IS_BETTER
 from .run.progress import CostType, Frequency, LogicalEpoch, Progress
 from .run.state import Course
@@ -25,22 +30,110 @@ SCRIPTED = ("translation", "valid-script")  # metrics that --valid-script-path c
 
 
 @dataclass(frozen=True)
-class TrainingPlan:
-    """The options of a training run, and values derived from several options."""
+class Request:
+    """The options of a training run as they were given.
+
+    explicit: the fields that were given a value, even the declared default; None if unknown, as
+    with the options of another program. data: a folder that `cgru prep` wrote. settings: the
+    options under the names of the program whose files training writes.
+    """
 
     options: TrainOptions
-    metrics: tuple[str, ...]
-    schedule: Schedule  # the learning rate at any progress
-    cost_type: CostType  # how the log averages and names costs
-    logical_epoch: LogicalEpoch
-    after: tuple[Frequency, ...]  # limits, any of which ends the training
-    valid: Frequency
-    save: tuple[Frequency, ...]
-    display: Frequency
-    batch_warmup: Frequency
-    stated: Collection[str] | None = None  # stated options; None: no default depends on the data
-    # options that were not stated, with their values derived from the data
+    explicit: Collection[str] | None = None
+    data: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        options: TrainOptions,
+        explicit: Collection[str] | None = None,
+        data: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> Request:
+        """A request in which the widths of factors add up to the default width of embeddings."""
+        request = cls(options, explicit, data, settings or {})
+        if request.data_decides and options.dim_factors and "dim_emb" not in request.decided:
+            options = options.replaced(dim_emb=sum(options.dim_factors))
+        return dataclasses.replace(request, options=options)
+
+    @property
+    def data_decides(self) -> bool:
+        """Whether defaults depend on the data: not with --compat and --defaults fixed."""
+        options = self.options
+        return self.explicit is not None and not options.compat and options.defaults == "data"
+
+    @property
+    def decided(self) -> Collection[str]:
+        """The fields whose values no default replaces; fixed defaults count as given."""
+        return (self.explicit or ()) if self.data_decides else by_data(TrainOptions)
+
+
+@dataclass(frozen=True)
+class TrainingPlan:
+    """The options of a training run, and values derived from several options.
+
+    can_validate: whether there is text to validate on; otherwise there are no metrics. chosen: the
+    options that were not given, with their values derived from the data. recorded: the values with
+    which the run began. added: lines about values chosen now, for the log of any run; notes: lines
+    for the log of a new run.
+    """
+
+    options: TrainOptions
+    can_validate: bool
     chosen: Mapping[str, Any] = field(default_factory=dict)
+    recorded: Recorded = field(default_factory=lambda: Recorded({}, {}))
+    added: Sequence[str] = ()
+    notes: Sequence[str] = ()
+
+    @cached_property
+    def conventions(self) -> Conventions:
+        """How the run logs, ends and saves."""
+        kinds = {None: Conventions, "marian": MarianConventions}
+        return kinds.get(self.options.compat, NematusConventions)(self.options)
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """The learning rate at any progress."""
+        return Schedule(self.options)
+
+    @property
+    def cost_type(self) -> CostType:
+        """How the log averages and names costs."""
+        if self.options.minimizes_risk:
+            return "risk"
+        return "cross-entropy" if self.options.cost_type == "ce-mean" else "ce-mean-words"
+
+    @cached_property
+    def logical_epoch(self) -> LogicalEpoch:
+        try:
+            return LogicalEpoch.parse(self.options.logical_epoch)
+        except UsageError as error:
+            raise UsageError(f"--logical-epoch {error}") from None
+
+    @cached_property
+    def after(self) -> tuple[Frequency, ...]:
+        """The limits, any of which ends the training."""
+        options, exceeded = self.options, self.options.compat == "marian"
+        limits = (*Frequency.parse_all(options.after), Frequency(options.after_epochs, "e"))
+        epoch = self.logical_epoch
+        return tuple(epoch.limit(limit, exceeded=exceeded) for limit in limits if limit.every)
+
+    @cached_property
+    def valid(self) -> Frequency:
+        return Frequency.parse(self.options.valid_freq)
+
+    @cached_property
+    def save(self) -> tuple[Frequency, ...]:
+        return Frequency.parse_all(self.options.save_freq)
+
+    @cached_property
+    def display(self) -> Frequency:
+        return Frequency.parse(self.options.disp_freq)
+
+    @cached_property
+    def batch_warmup(self) -> Frequency:
+        return Frequency.parse(self.options.mini_batch_warmup)
 
     @property
     def valid_share(self) -> float:
@@ -60,115 +153,118 @@ class TrainingPlan:
         share = done / warmup.every if warmup.every else 1.0
         return math.sqrt(share) if warmup.unit == "t" else share
 
-    @classmethod
-    def of(
-        cls,
-        options: TrainOptions,
-        stated: Collection[str] | None = None,
-        *,
-        can_validate: bool,
-        **chosen: Any,
-    ) -> Self:
-        """The plan of these options; chosen: values that replace some of them.
+    @cached_property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics of validation; () without validation."""
+        options, scripted = self.options, self.options.valid_script is not None
+        if not self.valid.every or not self.can_validate:
+            return ()
+        metrics = options.valid_metrics
+        if not metrics:
+            other = "bleu" if options.has_source else "perplexity"
+            metrics = ("cross-entropy", "accuracy" if options.type in LABELLING else other)
+        return (*metrics, "translation") if scripted and not {*SCRIPTED} & {*metrics} else metrics
 
-        stated: the options that were given, None if unknown; without --compat and --defaults fixed,
-        the defaults of the others depend on the data. can_validate: whether there is text to
-        validate on; otherwise there are no metrics. Raises UsageError, naming the option, for
-        options that contradict each other.
+    def check(self, explicit: Collection[str] = (), *, final: bool = True) -> None:
+        """Refuse options that contradict each other, or with which training would not end.
+
+        explicit: options that are refused if they have no effect. final: whether no default is
+        still to be chosen. Raises UsageError, naming the option.
         """
-        options = options.replaced(**chosen)
-        given = () if stated is None or options.compat else stated
-        if options.compat or options.defaults == "fixed":
-            stated = None
-        if stated is None:  # what options need is known now
+        options = self.options
+        if final:  # what options need is known now
             options.replaced(defaults="fixed")
-        _check_together(options)
-        try:
-            logical_epoch = LogicalEpoch.parse(options.logical_epoch)
-        except UsageError as error:
-            raise UsageError(f"--logical-epoch {error}") from None
-        batch_warmup = Frequency.parse(options.mini_batch_warmup)
-        if batch_warmup.unit == "m":
+        _check_objective(options)
+        _check_numbers(options)
+        limits, warmup = self.after, self.batch_warmup
+        if warmup.unit == "m":
             raise UsageError(
-                f"--mini-batch-warmup {batch_warmup}: batches that grow with minutes are not "
+                f"--mini-batch-warmup {warmup}: batches that grow with minutes are not "
                 "reproducible; give updates (u), epochs (e) or target words (t)"
             )
-        limits = (*Frequency.parse_all(options.after), Frequency(options.after_epochs, "e"))
-        marian = options.compat == "marian"
-        after = tuple(logical_epoch.limit(one, exceeded=marian) for one in limits if one.every)
-        metrics = _metrics(options, can_validate, given)
-        if not metrics and not after and not options.dry_run:
+        self._check_validation(explicit)
+        if not self.metrics and not limits and not options.dry_run:
             raise UsageError(
                 "nothing would end this training: add --after or --after-epochs, or text to "
                 "validate on with --valid-sets"
             )
-        if options.lr_decay and options.lr_decay_strategy == "stalled" and not metrics:
+        if options.lr_decay and options.lr_decay_strategy == "stalled" and not self.metrics:
             raise UsageError(
                 "--lr-decay: the strategy `stalled` needs validation; choose another "
                 "--lr-decay-strategy"
             )
-        by_words: CostType = "cross-entropy" if options.cost_type == "ce-mean" else "ce-mean-words"
-        return cls(
-            options,
-            metrics,
-            Schedule(options),
-            "risk" if options.minimizes_risk else by_words,
-            logical_epoch,
-            after,
-            valid=Frequency.parse(options.valid_freq),
-            save=Frequency.parse_all(options.save_freq),
-            display=Frequency.parse(options.disp_freq),
-            batch_warmup=batch_warmup,
-            stated=stated,
-            chosen=chosen,
-        )
+        Schedule(options)
+
+    def _check_validation(self, explicit: Collection[str]) -> None:
+        options = self.options
+        for name in SCRIPTED:
+            if name in options.valid_metrics and options.valid_script is None:
+                raise UsageError(f"--valid-metrics {name} needs --valid-script-path")
+        if self.valid.every and not self.can_validate:
+            for name, flag in options.changed(Scope.VALIDATION):
+                # a dump of a run without validation has the values of OF_VALIDATION
+                dumped = getattr(options, name) == OF_VALIDATION.get(name)
+                if not flag.is_number or (name in explicit and not dumped):
+                    raise UsageError(
+                        f"{flag.name}: there is no text to validate on; name it with --valid-sets"
+                    )
+        if self.metrics:
+            _check_metrics(self.metrics, options)
 
 
-def fixed_options(options: TrainOptions) -> dict[str, Any]:
-    """The options that may not change when a training run resumes, by their name in messages.
+def resolve(
+    request: Request, recorded: Recorded | None, facts: Facts, *, can_validate: bool
+) -> TrainingPlan:
+    """Decide all options: as requested, else as the run began, else as the data suggest.
 
-    Structure and text are compared separately.
+    recorded: the values with which a saved run began, None for a new run. Raises UsageError, naming
+    the option, for options that contradict each other.
     """
-    stated = applying(TrainOptions, Scope.RUN)
-    fixed = {flag.name: getattr(options, name) for name, flag in stated.items()}
-    if options.mini_batch_fit:
-        fixed["--workspace"] = options.workspace
-    return fixed | {"smoothing": options.exponential_smoothing > 0}
+    options, decided = request.options, request.decided
+    beginning, new = begin(recorded, options, decided, facts)
+    chosen, earlier = still_applying(beginning, decided)
+    options = options.replaced(**(earlier | chosen))
+    plan = TrainingPlan(options, can_validate, chosen, beginning)
+    plan.check()
+    validates = bool(plan.metrics)
+    why = " (an earlier version of cgru did not save them)" if recorded else ""
+    before = {name: value for name, value in chosen.items() if name not in new}
+    return dataclasses.replace(
+        plan,
+        added=described(new, f"for {facts.pairs:,} pairs{why}", validates=validates),
+        notes=described(before, "when the run began", validates=validates),
+    )
 
 
-def options_of_all_workers(options: TrainOptions) -> dict[str, Any]:
-    """The options that must be the same for all workers, by their name in messages.
-
-    Devices and files may differ; the content of files is compared instead. Raises CgruError for a
-    prior model that cannot be read.
-    """
-    same = {flag(TrainOptions, name): value for name, value in options.shared().items()}
-    if prior := options.prior_model:
-        checkpoint = f"{prior}.data-00000-of-00001"
-        path = checkpoint if isfile(checkpoint) else prior
-        check_no_pipe(path)
-        same["prior"] = sha256(path)
-    return same
-
-
-def _check_together(options: TrainOptions) -> None:
+def _check_objective(options: TrainOptions) -> None:
     if options.objective == "distill" and not options.teacher:
         raise UsageError("--objective distill: name the words to learn from with --teacher")
-    if options.minimizes_risk:
-        if not options.has_source:
-            raise UsageError(
-                "--objective mrt: a language model does not translate, so there is no risk"
-            )
-        if options.cost_type != "ce-mean":
-            raise UsageError(
-                "--objective mrt: risk is averaged by sentences, not by --cost-type words"
-            )
-        if options.label_smoothing and not options.mrt_ml_mix:
-            raise UsageError(
-                "--label-smoothing: --objective mrt has a cross-entropy only with --mrt-ml-mix"
-            )
-        if options.alignments:
-            raise UsageError("--guided-alignment and --objective mrt exclude each other")
+    if not options.minimizes_risk:
+        return
+    if not options.has_source:
+        raise UsageError(
+            "--objective mrt: a language model does not translate, so there is no risk"
+        )
+    if options.cost_type != "ce-mean":
+        raise UsageError("--objective mrt: risk is averaged by sentences, not by --cost-type words")
+    if options.label_smoothing and not options.mrt_ml_mix:
+        raise UsageError(
+            "--label-smoothing: --objective mrt has a cross-entropy only with --mrt-ml-mix"
+        )
+    if options.alignments:
+        raise UsageError("--guided-alignment and --objective mrt exclude each other")
+
+
+def _check_numbers(options: TrainOptions) -> None:
+    if options.devices and options.num_devices not in (0, len(options.devices)):
+        raise UsageError(
+            f"--num-devices {options.num_devices}: --devices names {len(options.devices)}"
+        )
+    if options.copy and options.data_weighting and options.data_weighting_type == "word":
+        raise UsageError(
+            "--copy: placeholders replace several words, so words cannot have weights; use "
+            "--data-weighting-type sentence"
+        )
     if options.quantize_bits == 1 and not options.quantize_log_based:
         raise UsageError(
             "--quantize-bits 1: 0 would be the only level; use 2, or --quantize-log-based"
@@ -187,43 +283,16 @@ def _check_together(options: TrainOptions) -> None:
         )
 
 
-def _metrics(options: TrainOptions, can_validate: bool, given: Collection[str]) -> tuple[str, ...]:
-    """The metrics of validation, () without validation. Raises UsageError.
-
-    given: options that are refused if they have no effect.
-    """
-    scripted, metrics = options.valid_script is not None, options.valid_metrics
-    for name in SCRIPTED:
-        if name in metrics and not scripted:
-            raise UsageError(f"--valid-metrics {name} needs --valid-script-path")
-    if not Frequency.parse(options.valid_freq).every:
-        return ()
-    if not can_validate:
-        for name, needing in options.changed(Scope.VALIDATION):
-            if needing.is_number and (
-                name not in given
-                # a dump of a run without validation has the values of OF_VALIDATION
-                or getattr(options, name) == OF_VALIDATION.get(name)
-            ):
-                continue
-            raise UsageError(
-                f"{needing.name}: there is no text to validate on; name it with --valid-sets"
-            )
-        return ()
+def _check_metrics(metrics: tuple[str, ...], options: TrainOptions) -> None:
     labelling = options.type in LABELLING
-    if not metrics:
-        other = "bleu" if options.has_source else "perplexity"
-        metrics = ("cross-entropy", "accuracy" if labelling else other)
-    if scripted and not set(SCRIPTED) & set(metrics):
-        metrics = (*metrics, "translation")
-    theirs = ("bleu", "bleu-detok", "chrf") if labelling else LABEL_METRICS
+    unfit = ("bleu", "bleu-detok", "chrf") if labelling else LABEL_METRICS
     for metric in metrics:
         if metric not in LOWER_IS_BETTER:
             near = difflib.get_close_matches(metric, LOWER_IS_BETTER, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
             known = ", ".join(LOWER_IS_BETTER)
             raise UsageError(f"no such metric: {metric}{hint} (known: {known})")
-        if options.has_source and metric in theirs:
+        if options.has_source and metric in unfit:
             kind, gives = ("text", "labels") if labelling else ("labels", "text")
             raise UsageError(
                 f"--valid-metrics {metric} measures {kind}; --type {options.type} gives {gives}"
@@ -241,4 +310,3 @@ def _metrics(options: TrainOptions, can_validate: bool, given: Collection[str]) 
             f"--valid-metrics: a language model does not translate; its metrics are "
             f"{', '.join(COSTS)}"
         )
-    return metrics

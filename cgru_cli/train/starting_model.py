@@ -23,6 +23,7 @@ from ..text.labels import check_labels
 from ..text.vocabulary import Vocabulary
 from . import word_vectors
 from .memory import check_model
+from .plan import Request
 from .structure_from_options import (
     check_effects,
     described,
@@ -42,17 +43,13 @@ def make_starting_model(
     for files that cannot be read or do not fit the model; UsageError for options that exclude each
     other.
     """
-    model, vocabularies = undrawn_model(options, texts)
+    model, vocabularies = undrawn_model(Request(options), texts)
     return model, vocabularies, draw(model, vocabularies, options)
 
 
-def undrawn_model(
-    options: TrainOptions, texts: Texts, stated: Collection[str] = ()
-) -> tuple[Model, list[Vocabulary]]:
-    """The model, without arrays if it is new, because sizes may depend on the encoded text.
-
-    stated: options that were given; even a declared default must then fit a trained model.
-    """
+def undrawn_model(request: Request, texts: Texts) -> tuple[Model, list[Vocabulary]]:
+    """The model, without arrays if it is new, because sizes may depend on the encoded text."""
+    options = request.options
     path = Path(options.model or "")
     if options.begins_from is None:
         vocabularies = read_vocabularies(texts, options.dim_vocabs)
@@ -67,8 +64,10 @@ def undrawn_model(
         model = Model(path, structure, {}, "nematus", "npz")
         model.settings.source_reversed = options.right_left and options.compat == "marian"
     else:
-        given = read_model.read(options.begins_from)
-        model, vocabularies = _pretrained(given, path, options, texts, stated)
+        # with fixed defaults, files may name options that the model determines
+        explicit = (request.explicit or ()) if request.data_decides else ()
+        trained = read_model.read(options.begins_from)
+        model, vocabularies = _pretrained(trained, path, options, texts, explicit)
     model.settings.right_left = options.right_left
     kind = model.structure.type
     if options.alignments and not kind.attends:
@@ -95,36 +94,37 @@ def draw(model: Model, vocabularies: Sequence[Vocabulary], options: TrainOptions
 
 
 def _pretrained(
-    given: Model, path: Path, options: TrainOptions, texts: Texts, stated: Collection[str]
+    trained: Model, path: Path, options: TrainOptions, texts: Texts, explicit: Collection[str]
 ) -> tuple[Model, list[Vocabulary]]:
     """A trained model to start from; path: the file that training will write."""
-    kind = given.structure.type
-    if given.settings.right_left != options.right_left:
+    kind = trained.structure.type
+    if trained.settings.right_left != options.right_left:
         ways = {True: "from the end of a sentence", False: "from the beginning"}
         raise UsageError(
-            f"{given.path} writes {ways[given.settings.right_left]}; "
+            f"{trained.path} writes {ways[trained.settings.right_left]}; "
             f"{'leave out' if options.right_left else 'add'} --right-left"
         )
     if kind is Type.LM and options.type != "lm":
-        raise UsageError(f"{given.path} is a language model; --type lm trains it on one text")
+        raise UsageError(f"{trained.path} is a language model; --type lm trains it on one text")
     if not kind.writes_text and options.type != kind:
-        raise UsageError(f"{given.path} is a {kind}; --type {kind} trains it on text and labels")
-    if given.structure.condition is not Condition.NONE and not options.condition:
+        raise UsageError(f"{trained.path} is a {kind}; --type {kind} trains it on text and labels")
+    condition = trained.structure.condition
+    if condition is not Condition.NONE and not options.condition:
         raise UsageError(
-            f"{given.path} generates text from a {given.structure.condition}; --condition trains "
-            f"it on {given.structure.condition}s and text"
+            f"{trained.path} generates text from a {condition}; --condition trains it on "
+            f"{condition}s and text"
         )
-    _check_structure(options, given, stated)
-    vocabularies = model_vocabularies.find(given, options.vocabularies)
+    _check_structure(options, trained, explicit)
+    vocabularies = model_vocabularies.find(trained, options.vocabularies)
     for vocabulary in vocabularies:
         check_eos(vocabulary)
     if texts.vocabularies and not options.vocabularies:
-        _check_prepared(vocabularies, texts, given)
+        _check_prepared(vocabularies, texts, trained)
     settings = ModelSettings(
-        program=given.settings.program, source_reversed=given.settings.source_reversed
+        program=trained.settings.program, source_reversed=trained.settings.source_reversed
     )
     model = dataclasses.replace(
-        given, path=path, container="npz", inert={}, origin={}, settings=settings
+        trained, path=path, container="npz", inert={}, origin={}, settings=settings
     )
     return model, vocabularies
 
@@ -142,38 +142,38 @@ def _numbers_of_vectors(text: PathLike) -> int:
     return count
 
 
-def _check_prepared(vocabularies: Sequence[Vocabulary], texts: Texts, given: Model) -> None:
+def _check_prepared(vocabularies: Sequence[Vocabulary], texts: Texts, trained: Model) -> None:
     prepared = {read_vocabulary(path).fingerprint for path in texts.vocabularies}
     for vocabulary in vocabularies:
         if vocabulary.fingerprint not in prepared:
             warn(
-                f"{given.path}: its vocabulary {vocabulary.path} is not one of "
+                f"{trained.path}: its vocabulary {vocabulary.path} is not one of "
                 f"{texts.vocabularies[0].parent}; words missing from it are unknown"
             )
 
 
-def _check_structure(options: TrainOptions, given: Model, stated: Collection[str]) -> None:
+def _check_structure(options: TrainOptions, trained: Model, explicit: Collection[str]) -> None:
     default = TrainOptions()
     for name in ("init", "lstm_forget_bias"):
         if getattr(options, name) != getattr(default, name):
             raise UsageError(
                 f"{flag(TrainOptions, name)} is for new models, not for --pretrained-model"
             )
-    values = described(given.structure)
+    values = described(trained.structure)
     if options.dec_cell:  # --cell is then the encoder's
         values["cell"] = values.get("enc_cell", values["cell"])
     for name, value in values.items():
-        asked = understood(name, getattr(options, name))
-        if asked != value and (asked != getattr(default, name) or name in stated):
+        request = understood(name, getattr(options, name))
+        if request != value and (request != getattr(default, name) or name in explicit):
             raise UsageError(
-                f"{flag(TrainOptions, name)} {asked}: {given.path} has {value}, which "
+                f"{flag(TrainOptions, name)} {request}: {trained.path} has {value}, which "
                 "--pretrained-model keeps"
             )
-    check_effects(options, given.structure)
-    sizes = given.structure.vocabularies
-    for asked, size in zip(options.dim_vocabs, sizes, strict=False):
-        if 0 < asked < size:  # a larger limit keeps all words
+    check_effects(options, trained.structure)
+    sizes = trained.structure.vocabularies
+    for limit, size in zip(options.dim_vocabs, sizes, strict=False):
+        if 0 < limit < size:  # a larger limit keeps all words
             raise UsageError(
-                f"--dim-vocabs {' '.join(map(str, options.dim_vocabs))}: {given.path} has "
+                f"--dim-vocabs {' '.join(map(str, options.dim_vocabs))}: {trained.path} has "
                 f"{' '.join(map(str, sizes))}, which --pretrained-model keeps"
             )

@@ -44,13 +44,13 @@ def train_model(
     CgruError for bad text, vocabularies, models and folders, UsageError for invalid arguments.
     """
     with in_python():
-        asked = TrainOptions.of(checked(TrainOptions, options, _KNOWN))
-        if asked.model is None:
+        values = TrainOptions.of(checked(TrainOptions, options, _KNOWN))
+        if values.model is None:
             raise UsageError('model: name the file to write, such as "run/model.npz"')
         import_tensorflow()
         try:
             folder = None if data is None else os.fspath(data)
-            job.run(asked, folder, on_validation, stated=options)
+            job.run(values, folder, on_validation, explicit=options)
         except Stopped:
             raise KeyboardInterrupt from None
-        return load_model(asked.model)
+        return load_model(values.model)

@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import itertools
 import re
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,23 +11,16 @@ import pytest
 import runs
 import tensorflow as tf
 
-from cgru_cli import errors
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.optimization.objective import CrossEntropy, ExpectedRisk
 from cgru_cli.optimization.quantized_weights import Quantization
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.train import builders
 from cgru_cli.train import setup as module
-from cgru_cli.train.builders import (
-    build_step,
-    build_training,
-    build_validator,
-    faster_compiled,
-    read_dev_set,
-)
+from cgru_cli.train.builders import build_step, build_training, build_validator, faster_compiled
 from cgru_cli.train.dry_run import describe, opening
-from cgru_cli.train.plan import TrainingPlan
-from cgru_cli.train.setup import check_extras, decide, prepare
+from cgru_cli.train.plan import Request, TrainingPlan
+from cgru_cli.train.setup import check_extras, read_dev_set, read_inputs
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +29,12 @@ def given(tmp_path_factory):
     folder = runs.prepared(tmp_path_factory.mktemp("data"))
     options = TrainOptions(model=str(folder / "m.npz"), dim_emb=6, dim_rnn=8, mini_batch=8)
     with contextlib.ExitStack() as stack:
-        return prepare(*decide(options, str(folder)), stack)
+        return read_inputs(Request.of(options, data=str(folder)), stack)
 
 
 def planned(setup, **options):
     """The setup with another plan."""
-    plan = TrainingPlan.of(TrainOptions(**options), can_validate=True)
+    plan = TrainingPlan(TrainOptions(**options), can_validate=True)
     return dataclasses.replace(setup, plan=plan)
 
 
@@ -139,6 +131,18 @@ def test_steps_are_not_compiled_on_cpus(given):
     assert faster_compiled(given) is False
 
 
+@pytest.mark.parametrize(
+    ("option", "compiled"), [("auto", "measured"), ("on", True), ("off", False)]
+)
+def test_a_new_step_is_compiled_if_that_is_faster(given, option, compiled, monkeypatch):
+    replicas = SimpleNamespace(
+        is_first=True, count=1, processes=1, run_in_all=lambda work: work(), broadcast=lambda x: x
+    )
+    monkeypatch.setattr(builders, "faster_compiled", lambda setup, devices: "measured")
+    monkeypatch.setattr(builders, "_build", lambda setup, same, jit, *parts: jit)
+    assert build_training(planned(given, jit=option), None, replicas) == compiled
+
+
 @pytest.mark.long
 def test_minimum_risk_training_is_measured_on_gpus(given, monkeypatch):
     step = build_step(given.model, TrainOptions(objective="mrt"), jit=False)
@@ -215,12 +219,9 @@ def test_a_dry_run(given, capsys):
     assert given.folder.model.exists() is False
 
 
-def test_all_workers_report_validation_text_that_only_the_first_reads(given):
-    def run_in_all(work):
-        with errors.at("all workers"):
-            return work()
-
-    replicas = SimpleNamespace(is_first=True, count=1, processes=1, run_in_all=run_in_all)
-    texts = dataclasses.replace(given.texts, dev=(Path("none"), Path("none")))
-    with pytest.raises(CgruError, match=r"^all workers: none: "):
-        build_training(dataclasses.replace(given, texts=texts), None, replicas)
+def test_validation_text_is_read_with_the_other_inputs(given, tmp_path):
+    """So all workers report errors in it, which only the first reads."""
+    valid = (str(tmp_path / "none"),) * 2
+    options = dataclasses.replace(given.plan.options, valid_sets=valid)
+    with contextlib.ExitStack() as stack, pytest.raises(CgruError, match="none: "):
+        read_inputs(Request.of(options, data=str(given.folder.model.parent)), stack)

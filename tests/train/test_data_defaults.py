@@ -15,7 +15,7 @@ from cgru_cli.formats import read_model
 from cgru_cli.options.flags import by_data
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.parameters.structure import Type
-from cgru_cli.train.data_defaults import defaults_by_data, described, independent
+from cgru_cli.train.data_defaults import Facts, defaults_by_data, described, independent
 
 
 class Corpus(SimpleNamespace):
@@ -29,8 +29,8 @@ def chosen(pairs, words=20, *, joint=True, stated=None, **options):
     corpus = Corpus(lengths=np.full((pairs, 2), words, np.int32))
     structure = small_structure(type=kind, state=40)
     vocabularies = [SimpleNamespace(fingerprint=text) for text in ("a", "a" if joint else "b")]
-    made, stated = TrainOptions(**options), stated or options
-    return defaults_by_data(made, stated, corpus, structure, vocabularies)
+    facts = Facts.of(corpus, structure, vocabularies)
+    return defaults_by_data(TrainOptions(**options), stated or options, facts)
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,11 @@ import pytest
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.train import loop
 from cgru_cli.train.examples import Example
-from cgru_cli.train.loop import FIRST_LINE, Training
+from cgru_cli.train.loop import FIRST_LINE, Training, Validation
 from cgru_cli.train.plan import TrainingPlan
 from cgru_cli.train.run.folder import RunFolder
 from cgru_cli.train.run.log import TrainingLog
+from cgru_cli.train.run.other_workers import NoValidation
 from cgru_cli.train.run.patience import Patience
 from cgru_cli.train.run.reporter import Reporter
 from cgru_cli.train.run.state import Course
@@ -82,29 +83,32 @@ def run(tmp_path):
 
         metrics = ("perplexity",) if validation else ()
         asked = TrainOptions(model="m.npz", valid_metrics=metrics, **options)
-        plan = TrainingPlan.of(asked, can_validate=bool(validation), **(chosen or {}))
+        plan = TrainingPlan(asked.replaced(**(chosen or {})), bool(validation), chosen or {})
+        plan.check()
         log = TrainingLog(tmp_path / "log", tmp_path / "records", quiet=True)
         course, patience = Course(), Patience(plan.metrics, asked)
         if resumed:
             course = resumed.course
             patience.resume(resumed.patience)
+        reporter = Reporter(log, SimpleNamespace(plan=plan, folder=None))
+        saving = SimpleNamespace(
+            save=save,
+            resume=lambda *_: None,
+            write=lambda path: None,
+            folder=RunFolder(tmp_path / "m.npz"),
+        )
+        validates = Validation(Validator(), script, saving, reporter)
         Training(
             plan=plan,
             examples=Examples(),
             pairs=200,
             step=Step(),
             sampler=None,
-            validator=Validator() if validation else None,
+            validation=validates if validation else NoValidation(),
             course=course,
             patience=patience,
-            reporter=Reporter(log, SimpleNamespace(plan=plan, folder=None)),
-            saving=SimpleNamespace(
-                save=save,
-                resume=lambda *_: None,
-                write=lambda path: None,
-                folder=RunFolder(tmp_path / "m.npz"),
-            ),
-            script=script,
+            reporter=reporter,
+            saving=saving,
             stop=stop,
             replicas=Alone(),
             clock=lambda: now[0],

@@ -247,6 +247,7 @@ def decided(files, tmp_path, monkeypatch):
     build_training = job.build_training
 
     def build(setup, *parts):
+        seen["script"] = setup.script
         if seen["part"] in BEFORE_TENSORFLOW:
             seen.update(prepared(setup))
             raise Enough
@@ -283,6 +284,9 @@ IN_THE_LOOP = """
     lr_words_ref throw_on_divergence
 """.split()  # and tested with it
 BEFORE_TENSORFLOW = ("plan", "folder", "kept", "text", "vocabularies", "structure", "arrays")
+IN_THE_PLAN = """
+    metrics cost_type logical_epoch after valid save display batch_warmup valid_share chosen
+""".split()
 
 
 def prepared(setup):
@@ -299,7 +303,7 @@ def prepared(setup):
     )
     return {
         "plan": (
-            dataclasses.replace(setup.plan, options=None, schedule=None),
+            [getattr(setup.plan, name) for name in IN_THE_PLAN],
             rates(setup.plan.schedule),
             vars(Patience(setup.plan.metrics, options)),
             read_in_the_loop,
@@ -345,7 +349,6 @@ def built(training):
             type(step.optimizer).__name__,
             str(optimizer),
         ),
-        "script": training.script,
         "sampler": sampler and (sampler._risk, sampler._seed),
         "shown": (
             *map(bool, parts),

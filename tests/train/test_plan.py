@@ -14,8 +14,10 @@ from cgru_cli.train.run.patience import Patience
 from cgru_cli.train.run.progress import Frequency, Progress
 
 
-def plan(can_validate=True, stated=None, **options):
-    return TrainingPlan.of(TrainOptions(**options), stated, can_validate=can_validate)
+def plan(can_validate=True, explicit=(), final=True, **options):
+    made = TrainingPlan(TrainOptions(**options), can_validate)
+    made.check(explicit, final=final)
+    return made
 
 
 def test_defaults():
@@ -56,12 +58,11 @@ def test_without_text_there_is_no_metric():
 )
 def test_options_of_validation_need_text(name, value):
     """Old command lines and dumps of all options go on running without it."""
-    options = {"can_validate": False, "after": "1e", "stated": {name}}
-    for defaults in ("data", "fixed"):
+    options = {"can_validate": False, "after": "1e", "explicit": {name}}
+    for final in (False, True):
         with pytest.raises(UsageError, match=f"^{flag(TrainOptions, name)}: there is no text"):
-            plan(**options, **{name: value}, defaults=defaults)
-    assert plan(**options, **{name: value}, compat="marian")
-    assert plan(**options | {"stated": None}, **{name: value})  # of a file of Marian
+            plan(**options, **{name: value}, final=final)
+    assert plan(**options | {"explicit": ()}, **{name: value})  # of a file of Marian
     assert plan(**options)
     for known in (getattr(TrainOptions, name), OF_VALIDATION.get(name)):
         if known is not None:
@@ -110,7 +111,7 @@ def test_patience_is_what_the_options_say():
         lr_decay=0.5,
         lr_decay_start=(3,),
     )
-    patience = Patience(TrainingPlan.of(options, can_validate=True).metrics, options)
+    patience = Patience(TrainingPlan(options, True).metrics, options)
     for updates in range(3):
         patience.update("chrf", 1.0 - updates, updates)
     assert not patience.stop()

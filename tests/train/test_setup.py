@@ -11,8 +11,9 @@ from cgru_cli.corpus.corpus import MANIFEST
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.text.copying import PLACEHOLDERS
 from cgru_cli.text.pipeline import PipelineSettings, Preprocessing
+from cgru_cli.train.plan import Request
 from cgru_cli.train.run.saving import Saving
-from cgru_cli.train.setup import decide, prepare
+from cgru_cli.train.setup import read_inputs
 
 NUMBERS = "number"
 
@@ -79,7 +80,7 @@ def test_a_folder_that_is_prepared_again_changes_no_running_training(tmp_path):
     before = {kept: (data / name).read_bytes() for name, kept in names.items()}
     with contextlib.ExitStack() as stack:
         options = TrainOptions(model=str(model), dim_emb=6, dim_rnn=8)
-        setup = prepare(*decide(options, str(data)), stack)
+        setup = read_inputs(Request.of(options, data=str(data)), stack)
         vocabulary(data / "vocab.src.json", ["other", "words"])
         (data / "preprocess.json").unlink()
         step = SimpleNamespace(weights=lambda: setup.model.arrays)

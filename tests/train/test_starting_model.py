@@ -16,6 +16,7 @@ from cgru_cli.options.train import TrainOptions
 from cgru_cli.parameters.names import parameters
 from cgru_cli.parameters.structure import Structure, Type
 from cgru_cli.text.vocabulary import Vocabulary
+from cgru_cli.train.plan import Request
 from cgru_cli.train.starting_model import make_starting_model, undrawn_model
 from cgru_cli.train.structure_from_options import described, new_structure
 from cgru_cli.train.texts import Texts
@@ -208,7 +209,7 @@ def test_declared_defaults_that_are_stated_must_fit_the_given_model(
     monkeypatch.setattr(read_model, "read", lambda _: given)
     options = TrainOptions(model="run/m.npz", pretrained_model="m.npz", **stated)
     with pytest.raises(CgruError, match=message):
-        undrawn_model(options, Texts.of(options, str(data)), stated)
+        undrawn_model(Request(options, stated), Texts.of(options, str(data)))
 
 
 def written(folder, seed=3, **values):

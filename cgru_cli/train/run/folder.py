@@ -33,7 +33,7 @@ WRITTEN_BY_CGRU = b"# written by cgru\n"  # first line of `.progress.yml` if cgr
 class Recorded(NamedTuple):
     """The values with which a run began, of the options whose defaults depend on the data.
 
-    stated: values that were given; None if an earlier version of cgru, which did not save them,
+    stated: values of explicit options; None if an earlier version of cgru, which did not save them,
     saved the run. An option in neither has its declared default.
     """
 
@@ -147,7 +147,7 @@ class RunFolder:
         array_files.write_npz(self.state, {**arrays, _JSON: np.frombuffer(text, np.uint8)})
 
     def load(self) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
-        """The state; None for a new run, or if Marian's state replaces it.
+        """The state: arrays and values; None for a new run, or if Marian's state replaces it.
 
         Raises CgruError if the file is not a state in this format, or was changed.
         """
@@ -168,24 +168,23 @@ class RunFolder:
             )
         return arrays, values
 
-    def recorded(self) -> Recorded | None:
-        """The values with which the saved run began; None if there is no run.
+    def recorded(self, state: Mapping[str, Any]) -> Recorded | None:
+        """The values with which the run of a state began; None without a state.
 
         Raises CgruError for a damaged state.
         """
-        saved = self.load()
-        if saved is None:
+        if not state:
             return None
 
         def values(name: str) -> dict[str, Any]:
             try:
-                return checked(TrainOptions, saved[1].get(name, {}), sorted(by_data(TrainOptions)))
+                return checked(TrainOptions, state.get(name, {}), sorted(by_data(TrainOptions)))
             except (AttributeError, UsageError) as error:
                 raise CgruError(f"{self.state}: damaged: {name}: {error}; {ADVICE}") from None
 
         chosen = values("chosen")
         # a run of an earlier version that chose no value had fixed defaults
-        lacks = chosen and "stated" not in saved[1]
+        lacks = chosen and "stated" not in state
         return Recorded(chosen, None if lacks else values("stated"))
 
     def thin(self, keep: int, updates: int) -> None:

@@ -1,32 +1,38 @@
-"""Marian's files of a training run, with which cgru and Marian continue each other's runs."""
+"""Marian's log and files of a run; cgru and Marian continue each other's runs."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import parsing
 from ...formats import marian_optimizer, read_model
+from ...formats.capabilities import cannot_hold
 from ...formats.marian_optimizer import MarianOptimizer
 from ...formats.model import Model
+from ...formats.yaml_cpp import block
 from ...options.train import TrainOptions
+from ...parameters.parameter import MARIAN
 from ...parameters.structure import Structure
 from ...system.atomic_files import atomic_write
 from ...system.structured_files import read_yaml
 from ...system.typed_json import dataclass_from_json
+from ...text.vocabulary import Vocabulary
+from .conventions import Conventions
 from .divergence import CostAverages
 from .folder import WRITTEN_BY_CGRU, RunFolder
+from .learning_rate import Schedule
 from .patience import Patience, Record, SavedPatience
 from .progress import Frequency, Interval, Progress
 from .state import Course, SavedRun, check_same
 
 if TYPE_CHECKING:
     from ...optimization.step import TrainingStep
-    from ..plan import TrainingPlan
 
 BETAS = 0.9, 0.999  # Adam's
 
@@ -111,92 +117,151 @@ def _saved(values: Mapping[str, Any], decay: float) -> SavedRun:
     return SavedRun(**vars(course), identity={}, jit=False, patience=patience)
 
 
-def write_progress(
-    folder: RunFolder, course: Course, patience: Patience, plan: TrainingPlan
-) -> None:
-    """Write Marian's `.progress.yml`.
+class MarianConventions(Conventions):
+    """Marian's log, whose lines scripts read, and its files beside the model."""
 
-    As in Marian (src/training/training_state.h), epochs count the current epoch, and words are
-    target words with EOS. Marian's random numbers will restart from the seed.
-    """
-    import yaml
+    ends_epoch = False
+    validates_at_end = True
+    times_validation = False
 
-    progress, interval, records = course.progress, course.interval, patience.records
-    first = next(iter(records.values()), None)
-    decay = plan.options.lr_decay
-    generator = np.random.RandomState(plan.options.seed % 2**32).get_state(legacy=False)["state"]
-    numbers = " ".join(map(str, [*generator["key"].tolist(), generator["pos"]]))
-    values = {
-        "epochs": progress.epoch,
-        "batches": progress.updates,
-        "batches-epoch": progress.batches,
-        "samples": progress.sentences,
-        "labels-total": progress.words,
-        "prev-labels-total": progress.words,
-        "prev-batches": progress.updates,
-        "prev-epochs": progress.epoch,
-        "stalled": first.stalled if first else 0,
-        "stalled-max": patience.most_stalled,
-        "validator": first.metric if first else "",
-        "validators": {
-            name: {"last-best": record.best, "stalled": record.stalled}
-            for name, record in records.items()
-            if record.best is not None
-        },
-        "reset": False,
-        "eta": plan.schedule.at(progress, patience.decays, course.warmup_from),
-        "eta-factor": decay ** plan.schedule.decays(progress, patience.decays),
-        "warmup-start": f"{course.warmup_from:.0f}{plan.schedule.warmup.unit}",
-        "cost-sum": interval.cost,
-        "cost-count": interval.words,
-        "disp-updates": 0,
-        "disp-samples": interval.sentences,
-        "disp-words": interval.words,
-        "loss-avg-slow": course.averages.slow,
-        "loss-avg-fast": course.averages.fast,
-        "loss-var-slow": course.averages.variance,
-        "gradient-norm-avg": interval.norm,
-        "gradient-norm-var": 0,
-        "log-gradient-norm-avg": 0,
-        "log-gradient-norm-var": 0,
-        "seed-batch": numbers,
-        "seed-corpus": numbers,
-    }
-    text = yaml.safe_dump(values, sort_keys=False, width=math.inf)
-    with atomic_write(folder.marian_progress) as file:
-        file.write(WRITTEN_BY_CGRU + text.encode())
+    def opening(
+        self,
+        line: str,
+        notes: Sequence[str],
+        vocabularies: Sequence[Vocabulary],
+        settings: Mapping[str, Any],
+    ) -> list[str]:
+        lines = [f"[config] {line}" for line in block(dict(sorted(settings.items()))).splitlines()]
+        lines.append(f"Synced seed {self.options.seed}")
+        for number, vocabulary in enumerate(vocabularies):
+            lines.append(f"[data] Loading vocabulary from {vocabulary.path}")
+            lines.append(
+                f"[data] Setting vocabulary size for input {number} to {vocabulary.size:,}"
+            )
+        return [*lines, *notes, line.replace("Training", "[training]", 1), "Training started"]
 
+    def update(self, line: str, rate: float, share: str) -> str:
+        return super().update(line, rate, "") if self.options.lr_report else line
 
-def decoding(options: TrainOptions) -> dict[str, Any]:
-    """The values of Marian's `.decoder.yml` that follow from training options."""
-    size = options.valid_mini_batch
-    return {
-        "relative-paths": options.relative_paths,
-        "mini-batch": size,
-        "maxi-batch": 100 if size > 1 else 1,
-        "maxi-batch-sort": "src" if size > 1 else "none",
-    }
+    def saving(self, path: Path) -> list[str]:
+        return [f"Saving model weights and runtime parameters to {path}"]
 
+    @property
+    def files(self) -> Sequence[str]:
+        """Marian's decoder configuration, and amun's if amun can read the model."""
+        amun = self.options.type in ("amun", "nematus")
+        return (".decoder.yml", ".amun.yml") if amun else (".decoder.yml",)
 
-def write_optimizer(
-    folder: RunFolder, model: Model, to: str, step: TrainingStep, options: TrainOptions
-) -> None:
-    """Write Marian's optimizer file, if its format is known for this model."""
-    from ...network.keras_model import array_of
+    @property
+    def decoding(self) -> dict[str, Any]:
+        size = self.options.valid_mini_batch
+        return {
+            "relative-paths": self.options.relative_paths,
+            "mini-batch": size,
+            "maxi-batch": 100 if size > 1 else 1,
+            "maxi-batch-sort": "src" if size > 1 else "none",
+        }
 
-    if options.optimizer == "adamw" or not marian_optimizer.is_known(model):
-        return
-    weights = step.model.arrays()
-    zeros = {name: np.zeros_like(array) for name, array in weights.items()}  # for frozen parameters
-    sums = {
-        kind: zeros | {name: array_of(variable) for name, variable in variables.items()}
-        for kind, variables in step.sums().items()
-    }
-    if smoothed := sums.get("exp_smoothing"):
-        smoothed |= step.weights()  # including frozen parameters
-    updates = int(step.optimizer.iterations) if "adam_mt" in sums else None
-    state = MarianOptimizer(weights, sums, updates)
-    marian_optimizer.write(folder.marian_optimizer, model, to, state, _betas(options))
+    def dialect(self, model: Model) -> str:
+        """Marian's, if it can hold the model."""
+        dialect = f"marian-{self.options.type.replace('lm', 's2s')}"
+        holds = dialect in MARIAN and not cannot_hold(model.structure, dialect)
+        return dialect if holds and model.one_direction else "npz"
+
+    def write(
+        self,
+        folder: RunFolder,
+        model: Model,
+        step: TrainingStep,
+        course: Course,
+        patience: Patience,
+        schedule: Schedule,
+    ) -> list[str]:
+        lines = []
+        if (dialect := self.dialect(model)) != "npz":
+            self._write_optimizer(folder.marian_optimizer, model, dialect, step)
+            files = f"{folder.model} and {folder.marian_optimizer}"
+            checkpoint = f"[training] Saving training checkpoint to {files}"
+            lines = ["Saving Adam parameters", checkpoint]
+        self.write_progress(folder, course, patience, schedule)
+        return lines
+
+    def write_progress(
+        self, folder: RunFolder, course: Course, patience: Patience, schedule: Schedule
+    ) -> None:
+        """Write Marian's `.progress.yml`.
+
+        As in Marian (src/training/training_state.h), epochs count the current epoch, and words are
+        target words with EOS. Marian's random numbers will restart from the seed.
+        """
+        import yaml
+
+        progress, interval, records = course.progress, course.interval, patience.records
+        first = next(iter(records.values()), None)
+        decay = self.options.lr_decay
+        generator = np.random.RandomState(self.options.seed % 2**32).get_state(legacy=False)[
+            "state"
+        ]
+        numbers = " ".join(map(str, [*generator["key"].tolist(), generator["pos"]]))
+        values = {
+            "epochs": progress.epoch,
+            "batches": progress.updates,
+            "batches-epoch": progress.batches,
+            "samples": progress.sentences,
+            "labels-total": progress.words,
+            "prev-labels-total": progress.words,
+            "prev-batches": progress.updates,
+            "prev-epochs": progress.epoch,
+            "stalled": first.stalled if first else 0,
+            "stalled-max": patience.most_stalled,
+            "validator": first.metric if first else "",
+            "validators": {
+                name: {"last-best": record.best, "stalled": record.stalled}
+                for name, record in records.items()
+                if record.best is not None
+            },
+            "reset": False,
+            "eta": schedule.at(progress, patience.decays, course.warmup_from),
+            "eta-factor": decay ** schedule.decays(progress, patience.decays),
+            "warmup-start": f"{course.warmup_from:.0f}{schedule.warmup.unit}",
+            "cost-sum": interval.cost,
+            "cost-count": interval.words,
+            "disp-updates": 0,
+            "disp-samples": interval.sentences,
+            "disp-words": interval.words,
+            "loss-avg-slow": course.averages.slow,
+            "loss-avg-fast": course.averages.fast,
+            "loss-var-slow": course.averages.variance,
+            "gradient-norm-avg": interval.norm,
+            "gradient-norm-var": 0,
+            "log-gradient-norm-avg": 0,
+            "log-gradient-norm-var": 0,
+            "seed-batch": numbers,
+            "seed-corpus": numbers,
+        }
+        text = yaml.safe_dump(values, sort_keys=False, width=math.inf)
+        with atomic_write(folder.marian_progress) as file:
+            file.write(WRITTEN_BY_CGRU + text.encode())
+
+    def _write_optimizer(self, path: Path, model: Model, dialect: str, step: TrainingStep) -> None:
+        """Write Marian's optimizer file, if its format is known for this model."""
+        from ...network.keras_model import array_of
+
+        if self.options.optimizer == "adamw" or not marian_optimizer.is_known(model):
+            return
+        weights = step.model.arrays()
+        zeros = {
+            name: np.zeros_like(array) for name, array in weights.items()
+        }  # for frozen parameters
+        sums = {
+            kind: zeros | {name: array_of(variable) for name, variable in variables.items()}
+            for kind, variables in step.sums().items()
+        }
+        if smoothed := sums.get("exp_smoothing"):
+            smoothed |= step.weights()  # including frozen parameters
+        updates = int(step.optimizer.iterations) if "adam_mt" in sums else None
+        state = MarianOptimizer(weights, sums, updates)
+        marian_optimizer.write(path, model, dialect, state, _betas(self.options))
 
 
 def _betas(options: TrainOptions) -> tuple[float, float]:

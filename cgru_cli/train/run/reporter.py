@@ -62,7 +62,7 @@ class Reporter:
             self.gradients(progress, last_batch)
 
     def line(self, course: Course, rate: float) -> None:
-        """Log the updates since the last line as Marian 1.12 does, without a record."""
+        """Log the updates since the last line, without a record."""
         plan, progress, interval = self._plan, course.progress, course.interval
         if progress.updates == self._updates:
             return  # the first line, logged early, has reported these updates
@@ -77,10 +77,7 @@ class Reporter:
             f"{labels}: Time {interval.seconds:.2f}s : {interval.words_per_second:.2f} words/s"
             f" : gNorm {interval.norm:.4f}"
         )
-        as_marian = plan.options.compat == "marian"  # for scripts that read its lines
-        if plan.options.lr_report or not as_marian:
-            line += f" : L.r. {rate:.4e}"
-        self.log.line(line if as_marian else line + self._share_done(progress))
+        self.log.line(plan.conventions.update(line, rate, self._share_done(progress)))
 
     def progress(self, course: Course) -> None:
         """Draw the progress line on a terminal; the next call overwrites it."""
@@ -173,7 +170,7 @@ class Reporter:
 
     def validation_time(self, course: Course, seconds: float) -> None:
         """Log the time of a validation, and the share of all validations in the training time."""
-        if self._plan.options.compat != "marian":
+        if self._plan.conventions.times_validation:
             share = course.validating / max(course.progress.seconds, 1e-9)
             limit = f" (limit {self._plan.valid_share:.0%})" if self._plan.valid_share else ""
             self.log.line(f"Validation took {seconds:.1f}s; {share:.1%} of the time so far{limit}")

@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...errors import CgruError
 from ...formats import read_model, write_model
-from ...formats.capabilities import cannot_hold
-from ...parameters.parameter import MARIAN
-from . import marian
 from .log import TrainingLog
 from .patience import Patience
 from .state import Course, SavedRun
@@ -28,8 +25,7 @@ class Saving:
     """Writes the state and the models of a run.
 
     The models have the arrays of the step. identity: see `state.identity`. updates: number of
-    updates at the last save, 0 without one. writes: whether this is worker 0; other workers write
-    nothing.
+    updates at the last save, 0 without one.
     """
 
     def __init__(
@@ -40,22 +36,14 @@ class Saving:
         log: TrainingLog,
         *,
         updates: int = 0,
-        writes: bool = True,
     ):
         self.folder, self.updates = setup.folder, updates
         self._setup, self._step, self._identity = setup, step, identity
-        self._log, self._writes = log, writes
-        self._marian_files: Sequence[str] = ()
-        options, model = setup.plan.options, setup.model
-        self._to = "npz"
-        if options.compat == "marian":  # also amun's file, if amun can read the model
-            amun = options.type in ("amun", "nematus")
-            self._marian_files = (".decoder.yml", ".amun.yml") if amun else (".decoder.yml",)
-            to = f"marian-{options.type.replace('lm', 's2s')}"
-            if to in MARIAN and not cannot_hold(model.structure, to) and model.one_direction:
-                self._to = to
-                model.origin = {"transposed": [r.name for r in model.parameters() if r.transposed]}
-        self._says = bool(self._marian_files)  # whether the log names the files, as in Marian
+        self._log, self._conventions = log, setup.plan.conventions
+        self._dialect = self._conventions.dialect(model := setup.model)
+        if self._dialect != "npz":
+            model.origin = {"transposed": [r.name for r in model.parameters() if r.transposed]}
+        self._logs = True  # whether the log names the files, if the program's log does
 
     def save(
         self,
@@ -74,24 +62,22 @@ class Saving:
         updates = course.progress.updates
         if not updates:
             return False
-        if not self._writes:
-            return True  # worker 0 ends all workers if the model is unusable
         if not self._is_finite(last_batch):
             self._log.line(f"Not saved: the cost after update {updates} is not finite")
             return False
-        self._says = bool(self._marian_files) and not again
+        self._logs = not again
         if keep:  # before the state, so that a run killed in between writes it again
             self.write(self.folder.kept(updates))
         saved = SavedRun(
             identity=dict(self._identity),
             jit=self._step.jit,
             patience=patience.saved(),
-            **self._setup.recorded._asdict(),
+            **self._setup.plan.recorded._asdict(),
             **vars(course),
         )
         self.folder.save(self._step.state(), dataclasses.asdict(saved))
         self.finish(course, patience, keep)
-        self.updates, self._says = updates, bool(self._marian_files)
+        self.updates, self._logs = updates, True
         return True
 
     def resume(self, course: Course, patience: Patience, keep: int = 0) -> None:
@@ -106,52 +92,46 @@ class Saving:
 
     def finish(self, course: Course, patience: Patience, keep: int) -> None:
         """Write the files that a save writes after the state."""
-        if not self._writes:
-            return
         self.write(self.folder.model, self._best(patience))
-        if self._marian_files:
-            options = self._setup.plan.options
-            if self._to != "npz":
-                marian.write_optimizer(
-                    self.folder, self._setup.model, self._to, self._step, options
-                )
-                if self._says:
-                    self._log.line("Saving Adam parameters")
-                    files = f"{self.folder.model} and {self.folder.marian_optimizer}"
-                    self._log.line(f"[training] Saving training checkpoint to {files}")
-            marian.write_progress(self.folder, course, patience, self._setup.plan)
+        plan = self._setup.plan
+        lines = self._conventions.write(
+            self.folder, self._setup.model, self._step, course, patience, plan.schedule
+        )
+        self._log_lines(lines)
         if keep:
             self.folder.thin(keep, course.progress.updates)
 
     def _best(self, patience: Patience) -> Mapping[str, np.ndarray] | None:
         """The arrays of the best model, which Nematus and DL4MT save as MODEL; None without one."""
         record = next(iter(patience.records.values()), None)
-        if self._setup.plan.options.compat in (None, "marian") or not record or record.best is None:
+        if not self._conventions.saves_best or not record or record.best is None:
             return None
         path = self.folder.best(record.metric)
         return read_model.read(path).arrays if path.exists() else None
 
     def write(self, path: Path, arrays: Mapping[str, np.ndarray] | None = None) -> None:
         """Write a model, by default with the current arrays, and all files that it needs."""
-        if not self._writes:
-            return
-        if self._says and path != self.folder.dev:
-            self._log.line(f"Saving model weights and runtime parameters to {path}")
+        if path != self.folder.dev:
+            self._log_lines(self._conventions.saving(path))
         model = dataclasses.replace(
             self._setup.model, path=self.folder.state, arrays=dict(arrays or self._step.weights())
         )
         write_model.write(
             model,
             path,
-            self._to if path.suffix == ".npz" else "nematus-tf",
+            self._dialect if path.suffix == ".npz" else "nematus-tf",
             self._setup.vocabularies,
             force=True,
             preprocessing=self._setup.texts.preprocessing,
-            marian_files=self._marian_files,
-            decoding=marian.decoding(self._setup.plan.options),
-            settings=self._setup.settings if path == self.folder.model else {},
+            marian_files=self._conventions.files,
+            decoding=self._conventions.decoding,
+            settings=self._setup.request.settings if path == self.folder.model else {},
             keep_same=True,  # scripts compare file times after training has finished
         )
+
+    def _log_lines(self, lines: Sequence[str]) -> None:
+        for line in lines if self._logs else ():
+            self._log.line(line)
 
     def give_up(self, course: Course, why: str | None = None) -> NoReturn:
         """Raise CgruError because costs are no longer finite, or for another reason."""

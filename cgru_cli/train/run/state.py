@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from os.path import isfile
 from typing import TYPE_CHECKING, Any
 
 from ...errors import CgruError
-from ...parameters.structure import Structure
+from ...formats.model import Model
+from ...options.flags import applying, flag
+from ...options.scope import Scope
+from ...options.train import TrainOptions
+from ...system.structured_files import check_no_pipe, sha256
 from ...system.typed_json import LATER
 from ...text.vocabulary import Vocabulary
 from .divergence import CostAverages
@@ -93,26 +98,43 @@ class SavedRun(Course):
 
 
 def identity(
-    fixed_options: Mapping[str, Any],
-    structure: Structure,
+    options: TrainOptions,
+    model: Model,
     vocabularies: Sequence[Vocabulary],
     corpus: Corpus,
     devices: int = 1,
 ) -> dict[str, Any]:
     """The values that must not change if a training run is to resume, by their names in messages.
 
-    fixed_options: see `plan.fixed_options`; devices: their number, which matters only if the memory
-    of a device determines the batches.
+    devices: their number, which matters only if the memory of a device determines the batches.
     """
-    same = dict(fixed_options)
-    if "--workspace" in same:
-        same["number of devices"] = devices
+    scope = applying(TrainOptions, Scope.RUN).items()
+    same: dict[str, Any] = {flag.name: getattr(options, name) for name, flag in scope}
+    if options.mini_batch_fit:
+        same |= {"--workspace": options.workspace, "number of devices": devices}
+    same["smoothing"] = options.exponential_smoothing > 0
+    same["source from its end"] = model.settings.source_reversed
     same |= corpus.fingerprints
     for place, vocabulary in enumerate(vocabularies, 1):
         same[f"vocabulary {place}"] = vocabulary.fingerprint
-    same |= {f"model's {name}": value for name, value in asdict(structure).items()}
+    same |= {f"model's {name}": value for name, value in asdict(model.structure).items()}
     # lists, as they come back from JSON
     return {name: list(v) if isinstance(v, tuple) else v for name, v in same.items()}
+
+
+def shared_options(options: TrainOptions) -> dict[str, Any]:
+    """The options that must be the same for all workers, by their name in messages.
+
+    Devices and files may differ; the content of files is compared instead. Raises CgruError for a
+    prior model that cannot be read.
+    """
+    same = {flag(TrainOptions, name): value for name, value in options.shared().items()}
+    if prior := options.prior_model:
+        checkpoint = f"{prior}.data-00000-of-00001"
+        path = checkpoint if isfile(checkpoint) else prior
+        check_no_pipe(path)
+        same["prior"] = sha256(path)
+    return same
 
 
 def check_same(before: Mapping[str, Any], now: Mapping[str, Any], path: str) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from cgru_cli.options.train import TrainOptions
+from cgru_cli.train.plan import TrainingPlan
 from cgru_cli.train.run import reporter as module
 from cgru_cli.train.run.folder import RunFolder
 from cgru_cli.train.run.log import TrainingLog
@@ -51,7 +52,11 @@ def report(tmp_path):
     def call(what, *arguments, cost_type="cross-entropy", after=(), options=DEFAULTS, **parts):
         paths = tmp_path / "log", tmp_path / "records"
         plan = SimpleNamespace(
-            options=options, cost_type=cost_type, after=after, logical_epoch=LogicalEpoch.parse(())
+            options=options,
+            cost_type=cost_type,
+            after=after,
+            logical_epoch=LogicalEpoch.parse(()),
+            conventions=TrainingPlan(options, can_validate=True).conventions,
         )
         setup = SimpleNamespace(plan=plan, folder=RunFolder(tmp_path / "m.npz"))
         with TrainingLog(*paths, quiet=True) as log:

@@ -15,13 +15,15 @@ from cgru_cli.formats.model import Model, ModelSettings
 from cgru_cli.formats.read_configuration import from_marian
 from cgru_cli.formats.vocabulary_files import read_vocabulary
 from cgru_cli.options.train import TrainOptions
-from cgru_cli.train.run.folder import Recorded, RunFolder
+from cgru_cli.train.plan import TrainingPlan
+from cgru_cli.train.run.folder import RunFolder
 from cgru_cli.train.run.learning_rate import Schedule
 from cgru_cli.train.run.log import TrainingLog
-from cgru_cli.train.run.marian import write_progress
+from cgru_cli.train.run.marian import MarianConventions
+from cgru_cli.train.run.other_workers import NoSaving
 from cgru_cli.train.run.patience import Patience
 from cgru_cli.train.run.progress import Interval, Progress
-from cgru_cli.train.run.resume import resume
+from cgru_cli.train.run.resume import EarlierRun
 from cgru_cli.train.run.saving import Saving
 from cgru_cli.train.run.state import Course
 
@@ -59,18 +61,6 @@ class Step:
         return [(1.0, []), (self.cost, [])]
 
 
-class OneProcess:
-    """A training run in one process."""
-
-    processes, is_first = 1, True
-
-    def run_in_all(self, work):
-        return work()
-
-    def broadcast(self, value):
-        return value
-
-
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "run").mkdir()
@@ -81,21 +71,18 @@ def folder(tmp_path):
 def saving(folder, tmp_path):
     """A function that makes a Saving of a step, with its log in the folder."""
 
-    def make(step, options=TrainOptions(), **more):  # noqa: B008
+    def make(step, options=TrainOptions(), kind=Saving, **more):  # noqa: B008
         path = runs.vocabulary(tmp_path / "words.json", WORDS[2:])
         setup = SimpleNamespace(
             folder=folder,
             model=Model(Path("x"), STRUCTURE, {}, "nematus", "npz", settings=ModelSettings()),
             vocabularies=[read_vocabulary(path)] * 2,
             texts=SimpleNamespace(preprocessing=None),
-            settings={},
-            recorded=Recorded({}, {}),
-            plan=SimpleNamespace(
-                options=options, schedule=Schedule(TrainOptions(learn_rate=0.5)), chosen={}
-            ),
+            request=SimpleNamespace(settings={}),
+            plan=TrainingPlan(options, can_validate=True),
         )
         log = TrainingLog(folder.beside(".log"), folder.records, quiet=True)
-        return Saving(setup, step, IDENTITY, log, **more)
+        return kind(setup, step, IDENTITY, log, **more)
 
     return make
 
@@ -111,16 +98,14 @@ def patience():
     return made
 
 
-def resumed(folder, **changes):
-    followed = Patience(["bleu", "perplexity"], TrainOptions())
-    given = {
-        "options": TrainOptions(),
-        "is_faster_compiled": lambda: False,
-        "make_step": lambda jit: Step(jit=jit),
-        "identity": IDENTITY,
-        "replicas": OneProcess(),
-    }
-    return resume(folder, patience=followed, **(given | changes)), followed
+def resumed(folder, options=TrainOptions(), identity=IDENTITY):  # noqa: B008
+    followed, earlier = Patience(["bleu", "perplexity"], TrainOptions()), read(folder)
+    make_step = lambda: Step(jit=earlier.jit(options))  # noqa: E731
+    return earlier.resume(identity, followed, options, make_step), followed
+
+
+def read(folder):
+    return EarlierRun.read(folder, first=True)
 
 
 def test_a_run_resumes_from_a_save(folder, saving):
@@ -204,9 +189,10 @@ def test_a_gradient_that_is_not_finite(saving, gradient, good):
 
 
 def test_other_workers_write_nothing(folder, saving):
-    kept = saving(Step(), writes=False)
+    kept = saving(Step(), kind=NoSaving)
     assert kept.save(course(3), patience(), LEARNT, keep=2)
-    kept.write(folder.best("bleu"))
+    assert not kept.save(course(0), patience(), None)
+    kept.resume(course(3), patience(), 2)
     assert not list(folder.model.parent.glob("*.npz"))
 
 
@@ -227,24 +213,17 @@ def test_giving_up(folder, saving, saved, nan, message):
 # -- resuming --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("faster", [False, True])
-def test_a_new_run(folder, faster):
-    seen = []
-    (step, where), followed = resumed(
-        folder, is_faster_compiled=lambda: faster, make_step=lambda jit: seen.append(jit) or Step()
-    )
-    assert (step.updates, where, seen) == (0, Course(), [faster])
+def test_a_new_run(folder):
+    """With --jit auto, whether its step is compiled is not known yet."""
+    (step, where), followed = resumed(folder)
+    assert (step.updates, where, step.jit) == (0, Course(), None)
     assert followed.saved() == Patience(["bleu", "perplexity"], TrainOptions()).saved()
 
 
 @pytest.mark.parametrize(("asked", "jit"), [("auto", True), ("off", False), ("on", True)])
 def test_compilation_is_resumed_unless_an_option_decides_it(folder, saving, asked, jit):
     saving(Step(5)).save(course(5), patience(), LEARNT)
-
-    def never():
-        raise AssertionError("measured again")
-
-    (step, _), _ = resumed(folder, options=TrainOptions(jit=asked), is_faster_compiled=never)
+    (step, _), _ = resumed(folder, options=TrainOptions(jit=asked))
     assert step.jit is jit
 
 
@@ -311,10 +290,8 @@ def test_the_keys_are_marians(folder):
     for metric, value, update in (("perplexity", 4.0, 30), ("perplexity", 5.0, 60)):
         patience.update(metric, value, update)
     course = Course(Progress(4, 60, 0, 0, 14956), interval=Interval(12.5, 7, 3, norm=0.5))
-    plan = SimpleNamespace(
-        options=TrainOptions(seed=5489), schedule=Schedule(TrainOptions(learn_rate=0.5))
-    )
-    write_progress(folder, course, patience, plan)
+    marian, schedule = MarianConventions(TrainOptions(seed=5489)), TrainOptions(learn_rate=0.5)
+    marian.write_progress(folder, course, patience, Schedule(schedule))
     written = yaml.safe_load(folder.marian_progress.read_bytes())
     expected = {
         "epochs": 5,

@@ -9,13 +9,13 @@ from cases import small_structure
 from tables import each_row
 
 from cgru_cli.errors import CgruError
+from cgru_cli.formats.model import ModelSettings
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.system.typed_json import dataclass_from_json
 from cgru_cli.text.vocabulary import Vocabulary
-from cgru_cli.train.plan import fixed_options
 from cgru_cli.train.run.patience import Patience
 from cgru_cli.train.run.progress import Interval, Progress
-from cgru_cli.train.run.resume import resume
+from cgru_cli.train.run.resume import EarlierRun
 from cgru_cli.train.run.state import (
     OF_THE_TEXT,
     Course,
@@ -57,8 +57,8 @@ def made(structure=None, words=("a", "b"), text="f" * 64, devices=1, **options):
     vocabularies = [Vocabulary({w: i for i, w in enumerate(["eos", "UNK", *words])})] * 2
     none = dict.fromkeys(("alignments", "weights", "teacher"), "none")
     corpus = SimpleNamespace(fingerprints={"training text": text, **none})
-    fixed = fixed_options(TrainOptions(**options))
-    return identity(fixed, structure, vocabularies, corpus, devices)
+    model = SimpleNamespace(structure=structure, settings=ModelSettings())
+    return identity(TrainOptions(**options), model, vocabularies, corpus, devices)
 
 
 def test_other_options_may_change():
@@ -145,11 +145,6 @@ def test_records_of_a_validation_at_the_end_of_an_epoch():
 
 # -- resuming --------------------------------------------------------------------------------------
 
-ALONE = SimpleNamespace(
-    is_first=True, processes=1, run_in_all=lambda action: action(), broadcast=lambda value: value
-)
-
-
 RESETS = {"nothing": {}, "stalled": {"valid_reset_stalled": True}, "all": {"valid_reset_all": True}}
 
 
@@ -162,21 +157,14 @@ def test_patience_resumes_except_for_what_it_resets(resets, stalled):
     values = json.loads(json.dumps(dataclasses.asdict(saved)))
     restored = []
     patience = Patience(["bleu"], TrainOptions(**RESETS[resets]))
-    step, course = resume(
-        SimpleNamespace(state="run", load=lambda: ({"w": 1}, values)),
-        {"seed": 1},
-        patience,
-        ALONE,
-        TrainOptions(),
-        is_faster_compiled=lambda: False,
-        make_step=lambda jit: SimpleNamespace(restore=restored.append, jit=jit),
-    )
-    assert step.jit and restored == [{"w": 1}] and course == Course()
+    earlier = EarlierRun("run", values, {"w": 1})
+    assert earlier.jit(TrainOptions())
+    step = SimpleNamespace(restore=restored.append)
+    resumed = earlier.resume({"seed": 1}, patience, TrainOptions(), lambda: step)
+    assert resumed == (step, Course()) and restored == [{"w": 1}] and not earlier.arrays
     assert patience.records["bleu"].stalled == stalled
     assert patience.records["bleu"].best == (None if resets == "all" else 30.0)
 
 
 def test_what_decides_batches_alone_may_change_with_the_text():
-    fixed = fixed_options(TrainOptions(mini_batch_fit=True))
-    known = {*fixed, "training text", "alignments", "weights", "teacher", "number of devices"}
-    assert known >= set(OF_THE_TEXT)
+    assert made(mini_batch_fit=True).keys() >= set(OF_THE_TEXT)
