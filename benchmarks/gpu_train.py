@@ -216,7 +216,7 @@ def _prepared(folder: Path) -> Iterator[Setup]:
     known = json.loads((folder / "options.json").read_text())
     options = TrainOptions(model=str(folder / "model.npz"), **known["options"])
     with contextlib.ExitStack() as stack:
-        yield read_inputs(Request.of(options, data=known["data"]), stack)
+        yield read_inputs(Request(options, data=known["data"]), stack)
 
 
 def _initial(

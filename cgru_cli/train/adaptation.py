@@ -42,14 +42,14 @@ def frozen(model: Model, patterns: Sequence[str], *, embeddings: bool = False) -
 
 def prior(model: Model, path: str) -> dict[str, np.ndarray]:
     """The arrays of a prior model, by name. Raises CgruError if they do not fit this model."""
-    given = read_model.read(path).arrays
+    arrays = read_model.read(path).arrays
     shapes = {row.name: row.size(model.structure) for row in model.parameters()}
     for name, shape in shapes.items():
-        if (own := given[name].shape if name in given else "missing") != shape:
+        if (own := arrays[name].shape if name in arrays else "missing") != shape:
             raise CgruError(
                 f"{path}: {name}: {own}, but the model being trained has {shape}; "
                 "a prior must have the same structure"
             )
-    if more := sorted(set(given) - set(shapes)):
+    if more := sorted(set(arrays) - set(shapes)):
         raise CgruError(f"{path}: {more[0]}: the model being trained has no such array")
-    return {name: given[name] for name in shapes}
+    return {name: arrays[name] for name in shapes}

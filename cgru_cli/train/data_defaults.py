@@ -7,7 +7,7 @@ recipes/ladder and recipes/labels. Other values follow the rules of thumb in doc
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -106,23 +106,23 @@ def begin(
     missing = by_data(TrainOptions) - chosen.keys()
     defaults = defaults_by_data(options, explicit, facts)
     new = {name: value for name, value in defaults.items() if name in missing}
-    given = {name: getattr(options, name) for name in missing & {*explicit}}
-    return Recorded(chosen | new, given), new
+    values = {name: getattr(options, name) for name in missing & {*explicit}}
+    return Recorded(chosen | new, values), new
 
 
 def still_applying(
     recorded: Recorded, explicit: Collection[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The values from the start of a run that explicit options leave: chosen, then given.
+    """The values from the start of a run that options given now leave: chosen, then explicit.
 
     Unless `valid_lines` is explicit, it keeps its value, because the validation text of a run may
     not change.
     """
-    given = {name: v for name, v in (recorded.stated or {}).items() if name not in explicit}
-    chosen = independent(recorded.chosen, {*explicit, *given})
+    earlier = {name: v for name, v in (recorded.stated or {}).items() if name not in explicit}
+    chosen = independent(recorded.chosen, {*explicit, *earlier})
     if "valid_lines" in recorded.chosen and "valid_lines" not in explicit:
         chosen["valid_lines"] = recorded.chosen["valid_lines"]
-    return chosen, given
+    return chosen, earlier
 
 
 def defaults_by_data(
@@ -189,29 +189,19 @@ def _dimensions(options: TrainOptions, explicit: Collection[str], size: _Size) -
     return size.embedding, size.state
 
 
-def _updates(frequency: str) -> int:
-    return int(Frequency.parse(frequency).every)
-
-
-def _often(frequency: str) -> str:
-    often = "epoch" if frequency == "1e" else f"{_updates(frequency)} updates"
-    return f"validation every {often}, if that takes at most 3 % of the time"
-
-
-_PHRASES: dict[str, Callable[[Any], str]] = {
-    "dim_emb": lambda size: f"embeddings of {size}",
-    "dim_rnn": lambda size: f"states of {size}",
-    "tied_embeddings_all": lambda _: "one embedding matrix",
-    "learn_rate": lambda rate: f"learning rate {rate}",
-    "lr_warmup": lambda frequency: f"warm-up of {_updates(frequency)} updates",
-    "lr_decay_inv_sqrt": lambda frequency: f"decay from update {_updates(frequency)}",
-    "mini_batch_words": lambda words: f"mini-batches of {words:,} words",
-    "dropout_embedding": lambda p: f"dropout {p} of embeddings",
-    "dropout_annotation": lambda p: f"{p} of annotations",
-    "dropout_output": lambda p: f"{p} before the output layer",
-    "label_smoothing": lambda p: f"label smoothing {p}",
-    "exponential_smoothing": lambda alpha: f"weights averaged ({alpha})",
-    "valid_freq": _often,
+_PHRASES = {
+    "dim_emb": "embeddings of {}",
+    "dim_rnn": "states of {}",
+    "tied_embeddings_all": "one embedding matrix",
+    "learn_rate": "learning rate {}",
+    "lr_warmup": "warm-up of {} updates",
+    "lr_decay_inv_sqrt": "decay from update {}",
+    "mini_batch_words": "mini-batches of {:,} words",
+    "dropout_embedding": "dropout {} of embeddings",
+    "dropout_annotation": "{} of annotations",
+    "dropout_output": "{} before the output layer",
+    "label_smoothing": "label smoothing {}",
+    "exponential_smoothing": "weights averaged ({})",
 }
 
 
@@ -220,11 +210,15 @@ def described(chosen: Mapping[str, Any], reason: str, *, validates: bool) -> lis
 
     reason: when or for how much text they were chosen.
     """
-    phrases = [
-        phrase(chosen[name])
-        for name, phrase in _PHRASES.items()
-        if chosen.get(name) and (validates or name != "valid_freq")
-    ]
+    phrases = []
+    for name, phrase in _PHRASES.items():
+        if value := chosen.get(name):
+            number = Frequency.parse(value).every if isinstance(value, str) else value
+            phrases.append(phrase.format(number))
+    if validates and (frequency := chosen.get("valid_freq")):
+        updates = f"{Frequency.parse(frequency).every} updates"
+        often = "epoch" if frequency == "1e" else updates
+        phrases.append(f"validation every {often}, if that takes at most 3 % of the time")
     advice = "(change each by its option, all by --defaults fixed)"
     return [f"Chosen {reason}: {', '.join(phrases)} {advice}"] if phrases else []
 
@@ -253,6 +247,6 @@ def dumped(options: TrainOptions, explicit: Collection[str] | None) -> dict[str,
     recorded = folder.recorded(state)
     if recorded is None:
         return unknown
-    chosen, given = still_applying(recorded, explicit)
+    chosen, earlier = still_applying(recorded, explicit)
     knows_all = recorded.stated is not None and not options.begins_from
-    return ({} if knows_all else unknown) | chosen | given
+    return ({} if knows_all else unknown) | chosen | earlier

@@ -15,6 +15,7 @@ from .dry_run import describe
 from .loop import OnValidation
 from .plan import Request
 from .run.curves import draw_runs
+from .run.state import shared_options
 from .setup import Setup, read_inputs
 from .tab_separated import with_standard_input
 
@@ -40,7 +41,7 @@ def run(
         terminal.tell(f"train: wrote {picture}.png, {picture}.svg", options.quiet)
         return
     with with_standard_input(options) as options, contextlib.ExitStack() as stack:
-        request = Request.of(options, explicit, data, settings)
+        request = Request(options, explicit, data, settings or {}).with_widths
         if not options.dry_run:
             _train(request, stack, on_validation)
             return
@@ -86,5 +87,11 @@ def _join(options: TrainOptions) -> Replicas:
 def _read_in_turn(request: Request, stack: contextlib.ExitStack, replicas: Replicas) -> Setup:
     """Read the inputs in each process; worker 0 goes first, because the others read its files."""
     first = replicas.is_first
-    of_first = replicas.run_in_all(lambda: read_inputs(request, stack) if first else None)
-    return replicas.run_in_all(lambda: of_first or read_inputs(request, stack, first=False))
+
+    def read() -> Setup:
+        setup = read_inputs(request, stack, first=first)
+        setup.shared_options = shared_options(setup.plan.options)
+        return setup
+
+    of_first = replicas.run_in_all(lambda: read() if first else None)
+    return replicas.run_in_all(lambda: of_first or read())

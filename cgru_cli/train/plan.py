@@ -17,7 +17,7 @@ from ..options.scope import Scope
 from ..options.score import LABEL_METRICS
 from ..options.train import TrainOptions
 from .data_defaults import OF_VALIDATION, VALID_SHARE, Facts, begin, described, still_applying
-from .run.conventions import Conventions, NematusConventions
+from .run.conventions import Conventions, NematusConventions, NematusTfConventions
 from .run.folder import Recorded
 from .run.learning_rate import Schedule
 from .run.marian import MarianConventions
@@ -27,6 +27,11 @@ from .run.state import Course
 from .validation import COSTS
 
 SCRIPTED = ("translation", "valid-script")  # metrics that --valid-script-path computes
+_CONVENTIONS = {  # by --compat; others are programs of the family of Nematus
+    None: Conventions,
+    "marian": MarianConventions,
+    "nematus-tf": NematusTfConventions,
+}
 
 
 @dataclass(frozen=True)
@@ -43,25 +48,19 @@ class Request:
     data: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
 
-    @classmethod
-    def of(
-        cls,
-        options: TrainOptions,
-        explicit: Collection[str] | None = None,
-        data: str | None = None,
-        settings: Mapping[str, Any] | None = None,
-    ) -> Request:
-        """A request in which the widths of factors add up to the default width of embeddings."""
-        request = cls(options, explicit, data, settings or {})
-        if request.data_decides and options.dim_factors and "dim_emb" not in request.decided:
-            options = options.replaced(dim_emb=sum(options.dim_factors))
-        return dataclasses.replace(request, options=options)
-
     @property
     def data_decides(self) -> bool:
         """Whether defaults depend on the data: not with --compat and --defaults fixed."""
         options = self.options
         return self.explicit is not None and not options.compat and options.defaults == "data"
+
+    @property
+    def with_widths(self) -> Request:
+        """The request in which factors determine the width of embeddings, unless it is given."""
+        options = self.options
+        if options.dim_factors and self.data_decides and "dim_emb" not in self.decided:
+            options = options.replaced(dim_emb=sum(options.dim_factors))
+        return dataclasses.replace(self, options=options)
 
     @property
     def decided(self) -> Collection[str]:
@@ -89,8 +88,7 @@ class TrainingPlan:
     @cached_property
     def conventions(self) -> Conventions:
         """How the run logs, ends and saves."""
-        kinds = {None: Conventions, "marian": MarianConventions}
-        return kinds.get(self.options.compat, NematusConventions)(self.options)
+        return _CONVENTIONS.get(self.options.compat, NematusConventions)(self.options)
 
     @cached_property
     def schedule(self) -> Schedule:
@@ -165,15 +163,13 @@ class TrainingPlan:
             metrics = ("cross-entropy", "accuracy" if options.type in LABELLING else other)
         return (*metrics, "translation") if scripted and not {*SCRIPTED} & {*metrics} else metrics
 
-    def check(self, explicit: Collection[str] = (), *, final: bool = True) -> None:
+    def check(self, explicit: Collection[str] | None = None) -> None:
         """Refuse options that contradict each other, or with which training would not end.
 
-        explicit: options that are refused if they have no effect. final: whether no default is
-        still to be chosen. Raises UsageError, naming the option.
+        explicit: options that are refused if they have no effect, except another program's. Raises
+        UsageError, naming the option.
         """
         options = self.options
-        if final:  # what options need is known now
-            options.replaced(defaults="fixed")
         _check_objective(options)
         _check_numbers(options)
         limits, warmup = self.after, self.batch_warmup
@@ -182,7 +178,7 @@ class TrainingPlan:
                 f"--mini-batch-warmup {warmup}: batches that grow with minutes are not "
                 "reproducible; give updates (u), epochs (e) or target words (t)"
             )
-        self._check_validation(explicit)
+        self._check_validation(() if options.compat else explicit or ())
         if not self.metrics and not limits and not options.dry_run:
             raise UsageError(
                 "nothing would end this training: add --after or --after-epochs, or text to "
@@ -224,8 +220,10 @@ def resolve(
     beginning, new = begin(recorded, options, decided, facts)
     chosen, earlier = still_applying(beginning, decided)
     options = options.replaced(**(earlier | chosen))
+    options.replaced(defaults="fixed")  # no default can still supply what an option needs
     plan = TrainingPlan(options, can_validate, chosen, beginning)
-    plan.check()
+    if earlier:  # chosen values contradict no option
+        plan.check()
     validates = bool(plan.metrics)
     why = " (an earlier version of cgru did not save them)" if recorded else ""
     before = {name: value for name, value in chosen.items() if name not in new}

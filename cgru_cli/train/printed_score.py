@@ -41,10 +41,10 @@ def score_in(output: str, program: str, first: bool = False) -> float:
     alone = (first and _ANY.match(output.lstrip())) or _ANY.fullmatch(lines[-1].strip(" \t%"))
     if alone:
         return float(alone["number"])
-    named = [match for pattern in _SCORES for match in pattern.finditer(output)]
-    if named:
-        best = min(named, key=lambda match: (_is_lower(match), match.start("number")))
-        same = [one for one in named if one["metric"].lower() == best["metric"].lower()]
+    scores = [match for pattern in _SCORES for match in pattern.finditer(output)]
+    if scores:
+        best = min(scores, key=lambda match: (_is_lower(match), match.start("number")))
+        same = [score for score in scores if score["metric"].lower() == best["metric"].lower()]
         return float(same[-1]["number"]) * (-1 if _is_lower(best) else 1)
     numbered = [line.strip() for line in lines if _ANY.search(line)]
     if not numbered:

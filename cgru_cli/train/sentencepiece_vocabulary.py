@@ -56,10 +56,10 @@ def learn(
         drawn = _drawn(lines, max_lines, np.random.default_rng(seed))
         file.writelines(line.removesuffix(b"\n") + b"\n" for line in drawn)
         file.flush()
-        given = _FIXED | {"input": file.name, "vocab_size": str(size or DEFAULT_SIZE)}
-        given |= {"max_sentence_length": _LONGEST, "minloglevel": "2"} | dict(options)
+        settings = _FIXED | {"input": file.name, "vocab_size": str(size or DEFAULT_SIZE)}
+        settings |= {"max_sentence_length": _LONGEST, "minloglevel": "2"} | dict(options)
         # in another process, because SentencePiece does not react to signals while it learns
-        return alone(_trained, given)
+        return alone(_trained, settings)
 
 
 def _drawn(lines: Iterable[bytes], most: int, generator: np.random.Generator) -> list[bytes]:
@@ -73,18 +73,18 @@ def _drawn(lines: Iterable[bytes], most: int, generator: np.random.Generator) ->
     return kept
 
 
-def _trained(given: Mapping[str, Any]) -> bytes:
+def _trained(settings: Mapping[str, Any]) -> bytes:
     import sentencepiece
 
     written = io.BytesIO()
     try:
-        sentencepiece.SentencePieceTrainer.train(model_writer=written, **given)
+        sentencepiece.SentencePieceTrainer.train(model_writer=written, **settings)
     except (RuntimeError, ValueError) as error:
         _, code, message = str(error).rpartition("NOT_FOUND: ")
         if code or isinstance(error, ValueError):
             raise UsageError(f"--sentencepiece-options: {message}") from None
         raise CgruError(
-            f"SentencePiece did not learn {given['vocab_size']} pieces: {not_learned(error)} "
+            f"SentencePiece did not learn {settings['vocab_size']} pieces: {not_learned(error)} "
             "(--dim-vocabs)"
         ) from None
     return written.getvalue()

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from ..corpus.corpus import Corpus
 from ..corpus.parallel_files import PathLike, text_lines
 from ..errors import CgruError, UsageError, warn
 from ..formats import model_vocabularies, read_model
@@ -14,7 +15,8 @@ from ..formats.vocabulary_files import read_vocabulary
 from ..options.flags import flag
 from ..options.model import LABELLING
 from ..options.train import TrainOptions
-from ..parameters.initialization import initial_arrays
+from ..parameters.initialization import initial_arrays, output_bias
+from ..parameters.names import name_at
 from ..parameters.structure import Condition, Type
 from ..system.lines import tokens
 from ..system.signals import interruptible
@@ -26,10 +28,10 @@ from .memory import check_model
 from .plan import Request
 from .structure_from_options import (
     check_effects,
-    described,
     new_structure,
-    resized,
-    understood,
+    options_of,
+    own_name,
+    with_sizes,
 )
 from .texts import Texts, check_eos, read_vocabularies
 
@@ -77,17 +79,27 @@ def undrawn_model(request: Request, texts: Texts) -> tuple[Model, list[Vocabular
     return model, vocabularies
 
 
-def draw(model: Model, vocabularies: Sequence[Vocabulary], options: TrainOptions) -> list[str]:
+def draw(
+    model: Model,
+    vocabularies: Sequence[Vocabulary],
+    options: TrainOptions,
+    corpus: Corpus | None = None,
+) -> list[str]:
     """Draw the arrays of a new model, and insert word vectors; returns lines for the log.
 
-    The options determine the sizes. Raises CgruError for models and vectors that do not fit.
+    The options determine the sizes. corpus: its words determine the output's bias with --init
+    scaled. Raises CgruError for models and vectors that do not fit.
     """
     if options.begins_from is None:
-        structure = model.structure = resized(model.structure, options)
+        structure = model.structure = with_sizes(model.structure, options)
         check_model(structure, options)
         model.arrays |= interruptible(  # gigabytes of random numbers take a while
             lambda: initial_arrays(structure, options.init, options.seed, options.lstm_forget_bias)
         )
+        if corpus and options.init == "scaled":
+            name = name_at("decoder/output/b", structure)
+            counts = corpus.target_counts(structure.target_vocabulary)
+            model.arrays[name] = output_bias(counts[-len(model.arrays[name]) :])
     if not options.embedding_vectors:
         return []
     return word_vectors.place(model, vocabularies, options.embedding_vectors)
@@ -159,14 +171,14 @@ def _check_structure(options: TrainOptions, trained: Model, explicit: Collection
             raise UsageError(
                 f"{flag(TrainOptions, name)} is for new models, not for --pretrained-model"
             )
-    values = described(trained.structure)
+    values = options_of(trained.structure)
     if options.dec_cell:  # --cell is then the encoder's
         values["cell"] = values.get("enc_cell", values["cell"])
     for name, value in values.items():
-        request = understood(name, getattr(options, name))
-        if request != value and (request != getattr(default, name) or name in explicit):
+        option = own_name(name, getattr(options, name))
+        if option != value and (option != getattr(default, name) or name in explicit):
             raise UsageError(
-                f"{flag(TrainOptions, name)} {request}: {trained.path} has {value}, which "
+                f"{flag(TrainOptions, name)} {option}: {trained.path} has {value}, which "
                 "--pretrained-model keeps"
             )
     check_effects(options, trained.structure)

@@ -28,14 +28,14 @@ from ..parameters.structure import (
 from ..text.vocabulary import Vocabulary
 
 # The names of other programs for values of options.
-_MEANINGS = {
+_OTHER_NAMES = {
     "type": {"s2s": "cgru", "amun": "cgru", "nematus": "cgru"},
     "cell": {"rnn": "tanh"},
     "enc_cell": {"rnn": "tanh"},
     "dec_cell": {"rnn": "tanh"},
 }
 # The options that a structure holds unchanged, and their names in the structure.
-_SAME = {
+_FIELDS = {
     "dim_emb": "target_embedding",
     "dim_rnn": "state",
     "enc_depth": "encoder_depth",
@@ -49,7 +49,7 @@ _SAME = {
     "crf": "crf",
 }
 # The scopes whose options have no effect for each type, with the reason.
-_USELESS = {
+_WITHOUT_EFFECT = {
     Type.CLASSIFIER: (Scope.DECODER, "a classifier gives labels and has no decoder"),
     Type.TAGGER: (
         Scope.DECODER | Scope.UNTAGGED,
@@ -61,9 +61,9 @@ _USELESS = {
 }
 
 
-def understood(name: str, value: Any) -> Any:
+def own_name(name: str, value: Any) -> Any:
     """An option's value, with this package's name instead of another program's."""
-    return _MEANINGS.get(name, {}).get(value, value)
+    return _OTHER_NAMES.get(name, {}).get(value, value)
 
 
 def new_structure(
@@ -73,7 +73,7 @@ def new_structure(
 
     numbers: the size of the vectors from which a language model generates text, 0 without vectors.
     """
-    kind = Type(understood("type", options.type))
+    kind = Type(own_name("type", options.type))
     if options.condition and kind is not Type.LM:
         raise UsageError("--condition requires --type lm, which generates text from it")
     *sources, target = (vocabulary.size for vocabulary in vocabularies)
@@ -94,7 +94,7 @@ def new_structure(
         raise UsageError("one embedding for both sides needs one vocabulary for both")
     one_way = kind in (Type.ENCDEC, Type.SEQ2SEQ)
     default = Encoder.UNIDIRECTIONAL if one_way else Encoder.ALTERNATING
-    same = {field: getattr(options, name) for name, field in _SAME.items()}
+    same = {field: getattr(options, name) for name, field in _FIELDS.items()}
     form = options.normalization_form if options.layer_normalization else Normalization.NONE
     structure = Structure(
         **same,
@@ -128,7 +128,7 @@ def new_structure(
     return structure
 
 
-def resized(structure: Structure, options: TrainOptions) -> Structure:
+def with_sizes(structure: Structure, options: TrainOptions) -> Structure:
     """The structure with new sizes and tied embeddings; other options must be unchanged."""
     widths = structure.source_embeddings
     return dataclasses.replace(
@@ -142,13 +142,13 @@ def resized(structure: Structure, options: TrainOptions) -> Structure:
 
 
 def _unit(options: TrainOptions, own: str | None) -> Unit:
-    unit = Unit(understood("cell", own or options.cell))
+    unit = Unit(own_name("cell", own or options.cell))
     return Unit.GRU_BEFORE if unit is Unit.GRU and options.gru_reset == "before" else unit
 
 
 def check_effects(options: TrainOptions, s: Structure) -> None:
     """Raises UsageError for an option that has no effect on models of this structure."""
-    useless = [_USELESS[s.type]] if s.type in _USELESS else []
+    useless = [_WITHOUT_EFFECT[s.type]] if s.type in _WITHOUT_EFFECT else []
     if not s.feedback:
         useless.append((Scope.FEEDBACK, "with --no-feedback target words have no embedding"))
     for scope, reason in useless:
@@ -190,25 +190,25 @@ def _check(options: TrainOptions, s: Structure) -> None:
             f"--enc-type {s.encoder}: the decoder of seq2seq continues from states of one "
             "direction; use unidirectional or reversed"
         )
-    for ours, theirs, name in (
+    for encoder, decoder, name in (
         (s.encoder_depth, s.decoder_depth, "--enc-depth and --dec-depth"),
         (s.encoder_unit, s.decoder_unit, "--enc-cell and --dec-cell"),
     ):
-        if ours != theirs:
+        if encoder != decoder:
             raise UsageError(
                 f"{name}: the decoder of seq2seq continues from the encoder's states, level by "
                 "level, so both must be the same"
             )
 
 
-def described(structure: Structure) -> dict[str, Any]:
+def options_of(structure: Structure) -> dict[str, Any]:
     """The options that describe a structure, by field name; inverts `new_structure`."""
     s = structure
     normalized = s.normalization is not Normalization.NONE
     encoder = s.encoder_unit if s.type.reads_source else s.decoder_unit
     units = encoder, s.decoder_unit if s.type.writes_text else encoder
     cells = [Unit.GRU if unit is Unit.GRU_BEFORE else unit for unit in units]
-    values = {name: getattr(s, field) for name, field in _SAME.items()} | {
+    values = {name: getattr(s, field) for name, field in _FIELDS.items()} | {
         "type": s.type,
         "cell": cells[-1],
         "enc_cell": cells[0],

@@ -27,7 +27,7 @@ def fields_of(options: TrainOptions) -> dict[str, int]:
 
     Raises UsageError for numbers that are invalid or contradict each other.
     """
-    beside: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for name, option, values in (
         ("alignment", "--guided-alignment", options.alignments),
         ("weight", "--data-weighting", options.data_weighting),
@@ -37,20 +37,20 @@ def fields_of(options: TrainOptions) -> dict[str, int]:
                 f"{option} {' '.join(values)}: with --tsv, name the number of a field, from 0"
             )
         if values:
-            beside[name] = int(values[0])
+            numbers[name] = int(values[0])
     names = ["source", "target"] if options.has_source else ["target"]
-    count = len(names) + len(beside)
+    count = len(names) + len(numbers)
     if options.tsv_fields not in (0, count):
         what = ", ".join(names)
-        more = " and one each for alignment and weights" if beside else ""
+        more = " and one each for alignment and weights" if numbers else ""
         raise UsageError(f"--tsv-fields {options.tsv_fields}: {count} are read ({what}{more})")
-    taken = list(beside.values())
+    taken = list(numbers.values())
     if len(set(taken)) < len(taken):
         raise UsageError(f"--guided-alignment and --data-weighting are both field {taken[0]}")
     if max(taken, default=0) >= count:
         raise UsageError(f"field {max(taken)}: there are {count} fields, the first is 0")
     others = [number for number in range(count) if number not in taken]
-    return dict(zip(names, others, strict=True)) | beside
+    return dict(zip(names, others, strict=True)) | numbers
 
 
 def fields_in(

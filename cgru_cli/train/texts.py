@@ -77,11 +77,11 @@ class Texts:
             raise UsageError("--valid-reference: name the text to validate on with --valid-sets")
         preprocessing = prepared.preprocessing
         if options.begins_from and options.has_source and preprocessing is None:
-            beside = Path(f"{options.begins_from}{PREPROCESSING}")
-            preprocessing = beside if beside.is_file() else None
+            path = Path(f"{options.begins_from}{PREPROCESSING}")
+            preprocessing = path if path.is_file() else None
         vocabularies = _vocabularies(options, prepared, files[0])
         files = _weighted(files, options)
-        train = [path for one in files for path in one[:4]]
+        train = [path for pair in files for path in pair[:4]]
         for path in filter(None, (*train, *(dev or ()), reference)):
             with reading(path), open(path, "rb") as file:
                 if stat.S_ISCHR(os.fstat(file.fileno()).st_mode):
@@ -125,11 +125,11 @@ def _beside_text(options: TrainOptions, texts: Sequence[PathLike]) -> tuple[Path
     """
     if is_copy(options):
         raise UsageError("standard input has no vocabularies beside it; name them: -v SRC TRG")
-    beside = []
+    vocabularies = []
     for text in texts:
         named = [Path(f"{text}{suffix}") for suffix in (".yml", ".yaml", ".json")]
-        beside.append(next((path for path in named if path.exists()), named[0]))
-    return tuple(beside)
+        vocabularies.append(next((path for path in named if path.exists()), named[0]))
+    return tuple(vocabularies)
 
 
 def _training_text(options: TrainOptions) -> tuple[Sequence[PathLike | None], Sequence[PathLike]]:
@@ -193,8 +193,8 @@ def _weighted(files: Sequence[Files], options: TrainOptions) -> tuple[Files, ...
     none = [None] * count
     parts = zip(files, alignments or none, weights or none, domains or none, strict=True)
     return tuple(
-        one._replace(alignment=alignment, weight=weight, factor=factor)
-        for one, alignment, weight, factor in parts
+        pair._replace(alignment=alignment, weight=weight, factor=factor)
+        for pair, alignment, weight, factor in parts
         if factor != 0
     )
 

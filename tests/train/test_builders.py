@@ -29,7 +29,7 @@ def given(tmp_path_factory):
     folder = runs.prepared(tmp_path_factory.mktemp("data"))
     options = TrainOptions(model=str(folder / "m.npz"), dim_emb=6, dim_rnn=8, mini_batch=8)
     with contextlib.ExitStack() as stack:
-        return read_inputs(Request.of(options, data=str(folder)), stack)
+        return read_inputs(Request(options, data=str(folder)), stack)
 
 
 def planned(setup, **options):
@@ -224,4 +224,4 @@ def test_validation_text_is_read_with_the_other_inputs(given, tmp_path):
     valid = (str(tmp_path / "none"),) * 2
     options = dataclasses.replace(given.plan.options, valid_sets=valid)
     with contextlib.ExitStack() as stack, pytest.raises(CgruError, match="none: "):
-        read_inputs(Request.of(options, data=str(given.folder.model.parent)), stack)
+        read_inputs(Request(options, data=str(given.folder.model.parent)), stack)

@@ -8,16 +8,48 @@ from tables import each_row
 from cgru_cli.errors import UsageError
 from cgru_cli.options.flags import flag
 from cgru_cli.options.train import TrainOptions
-from cgru_cli.train.data_defaults import OF_VALIDATION
-from cgru_cli.train.plan import TrainingPlan
+from cgru_cli.parameters.structure import Type
+from cgru_cli.train.data_defaults import OF_VALIDATION, Facts
+from cgru_cli.train.plan import Request, TrainingPlan, resolve
+from cgru_cli.train.run.folder import Recorded
 from cgru_cli.train.run.patience import Patience
 from cgru_cli.train.run.progress import Frequency, Progress
 
 
-def plan(can_validate=True, explicit=(), final=True, **options):
-    made = TrainingPlan(TrainOptions(**options), can_validate)
-    made.check(explicit, final=final)
-    return made
+def plan(can_validate=True, explicit=(), **options):
+    request = Request(TrainOptions(**options))
+    TrainingPlan(request.options, can_validate).check(explicit)
+    return resolve(request, None, FACTS, can_validate=can_validate)
+
+
+FACTS = Facts(pairs=100, words=900, kind=Type.CGRU, state=8, one_vocabulary=False)
+
+
+def test_options_are_decided_once():
+    """As given, else as the run began, else for the data."""
+    request = Request(TrainOptions(dim_rnn=9), {"dim_rnn"})
+    begun = Recorded({"learn_rate": 0.5, "dim_emb": 7}, {"dim_rnn": 5, "valid_freq": "2e"})
+    new = resolve(request, None, FACTS, can_validate=True)
+    assert (new.options.dim_rnn, new.options.dim_emb, new.options.learn_rate) == (9, 4, 0.003)
+    assert new.recorded.stated == {"dim_rnn": 9} and new.added[0].startswith("Chosen for 100 pairs")
+    resumed = resolve(request, begun, FACTS, can_validate=True)
+    assert (resumed.options.dim_rnn, resumed.options.dim_emb, resumed.valid.every) == (9, 7, 2)
+    assert resumed.recorded is begun and not resumed.added
+
+
+@each_row("recorded", [None, Recorded({}, {"lr_warmup": "0"})])
+def test_what_an_option_needs_is_known_in_the_end(recorded):
+    """Without Adam no warm-up is chosen, nor has a run that began without it."""
+    options = TrainOptions(lr_warmup_start_rate=0.1, optimizer="sgd")
+    request = Request(options, {"lr_warmup_start_rate", "optimizer"})
+    with pytest.raises(UsageError, match="--lr-warmup-start-rate needs --lr-warmup"):
+        resolve(request, recorded, FACTS, can_validate=True)
+
+
+def test_values_with_which_a_run_began_may_contradict_new_options():
+    begun = Recorded({}, {"valid_freq": "0"})
+    with pytest.raises(UsageError, match="nothing would end this training"):
+        resolve(Request(TrainOptions(), set()), begun, FACTS, can_validate=True)
 
 
 def test_defaults():
@@ -59,10 +91,11 @@ def test_without_text_there_is_no_metric():
 def test_options_of_validation_need_text(name, value):
     """Old command lines and dumps of all options go on running without it."""
     options = {"can_validate": False, "after": "1e", "explicit": {name}}
-    for final in (False, True):
+    for defaults in ("data", "fixed"):
         with pytest.raises(UsageError, match=f"^{flag(TrainOptions, name)}: there is no text"):
-            plan(**options, **{name: value}, final=final)
-    assert plan(**options | {"explicit": ()}, **{name: value})  # of a file of Marian
+            plan(**options, **{name: value}, defaults=defaults)
+    assert plan(**options, **{name: value}, compat="marian")
+    assert plan(**options | {"explicit": None}, **{name: value})  # of a file of Marian
     assert plan(**options)
     for known in (getattr(TrainOptions, name), OF_VALIDATION.get(name)):
         if known is not None:

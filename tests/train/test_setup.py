@@ -80,7 +80,7 @@ def test_a_folder_that_is_prepared_again_changes_no_running_training(tmp_path):
     before = {kept: (data / name).read_bytes() for name, kept in names.items()}
     with contextlib.ExitStack() as stack:
         options = TrainOptions(model=str(model), dim_emb=6, dim_rnn=8)
-        setup = read_inputs(Request.of(options, data=str(data)), stack)
+        setup = read_inputs(Request(options, data=str(data)), stack)
         vocabulary(data / "vocab.src.json", ["other", "words"])
         (data / "preprocess.json").unlink()
         step = SimpleNamespace(weights=lambda: setup.model.arrays)

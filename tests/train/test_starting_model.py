@@ -18,7 +18,7 @@ from cgru_cli.parameters.structure import Structure, Type
 from cgru_cli.text.vocabulary import Vocabulary
 from cgru_cli.train.plan import Request
 from cgru_cli.train.starting_model import make_starting_model, undrawn_model
-from cgru_cli.train.structure_from_options import described, new_structure
+from cgru_cli.train.structure_from_options import new_structure, options_of
 from cgru_cli.train.texts import Texts
 
 MODELS = {
@@ -77,7 +77,7 @@ def test_a_structure_is_described_by_the_options_that_made_it(kind, cell):
     vocabularies = [vocabulary] * (1 if kind is Type.LM else 2)
     options = TrainOptions(type=kind, cell=cell, dim_emb=4, dim_rnn=4)
     structure = new_structure(options, vocabularies)
-    found = described(structure)
+    found = options_of(structure)
     assert (found["type"], found["cell"]) == (kind, cell)
     again = structure.as_dict()
     assert ("encoder_unit" in again, "decoder_unit" in again) == (
@@ -152,7 +152,7 @@ def test_options_may_repeat_those_of_the_given_model():
     name = "deep"
     structure = read_model.read(str(fixture(name))).structure
     sizes = (*structure.source_vocabularies, structure.target_vocabulary + 9)
-    options = described(structure) | {"dim_vocabs": sizes}
+    options = options_of(structure) | {"dim_vocabs": sizes}
     model, _, _ = text(name, vocabularies=vocabularies_of(name), **options)
     assert model.structure == structure
 

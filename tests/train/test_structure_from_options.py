@@ -24,7 +24,7 @@ from cgru_cli.parameters.structure import (
     Unit,
 )
 from cgru_cli.text.vocabulary import Vocabulary
-from cgru_cli.train.structure_from_options import described, new_structure
+from cgru_cli.train.structure_from_options import new_structure, options_of
 
 WORDS = Vocabulary({w: i for i, w in enumerate(["eos", "UNK", "a", "b"])})
 OTHER = Vocabulary({w: i for i, w in enumerate(["eos", "UNK", "a", "c"])})
@@ -97,10 +97,10 @@ STRUCTURES = [
 
 @each_row("changes", STRUCTURES)
 def test_options_describe_a_structure(changes):
-    """`new_structure` is the reverse of `described`."""
+    """`new_structure` is the reverse of `options_of`."""
     s = small_structure(**({"source_vocabularies": (4,), "target_vocabulary": 4} | changes))
     vocabularies = [WORDS] * len(s.vocabularies)
-    assert new_structure(TrainOptions(**described(s)), vocabularies, s.condition_size) == s
+    assert new_structure(TrainOptions(**options_of(s)), vocabularies, s.condition_size) == s
 
 
 @each_row(

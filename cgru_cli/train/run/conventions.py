@@ -10,7 +10,6 @@ from ...formats.model import Model
 from ...options.train import TrainOptions
 from ...text.vocabulary import Vocabulary
 from .folder import RunFolder
-from .learning_rate import Schedule
 from .patience import Patience
 from .state import Course
 
@@ -78,7 +77,6 @@ class Conventions:
         step: TrainingStep,
         course: Course,
         patience: Patience,
-        schedule: Schedule,
     ) -> list[str]:
         """Write the files with which the program continues the run; returns lines for the log."""
         return []
@@ -89,6 +87,8 @@ class NematusConventions(Conventions):
 
     saves_best = True
 
-    @property
-    def keeps_last(self) -> bool:  # type: ignore[override]
-        return self.options.compat == "nematus-tf"
+
+class NematusTfConventions(NematusConventions):
+    """The conventions of Nematus-TF."""
+
+    keeps_last = True

@@ -195,9 +195,9 @@ class RunFolder:
         start, _, end = map(re.escape, self._kept.name.partition(UPDATE))
         whole = re.compile(rf"{start}([0-9]+){end}(\.index)?")
         folder = self._kept.parent
-        found = {int(m[1]): p for p in folder.iterdir() if (m := whole.fullmatch(p.name))}
-        for number in sorted(found, key=lambda number: (number <= updates, number))[:-keep]:
+        models = {int(m[1]): p for p in folder.iterdir() if (m := whole.fullmatch(p.name))}
+        for number in sorted(models, key=lambda number: (number <= updates, number))[:-keep]:
             for file in folder.glob(f"{glob.escape(self.kept(number).name)}.*"):
-                if file != found[number]:
+                if file != models[number]:
                     file.unlink(missing_ok=True)
-            found[number].unlink(missing_ok=True)  # the model last, in case of a kill
+            models[number].unlink(missing_ok=True)  # the model last, in case of a kill

@@ -175,7 +175,6 @@ class MarianConventions(Conventions):
         step: TrainingStep,
         course: Course,
         patience: Patience,
-        schedule: Schedule,
     ) -> list[str]:
         lines = []
         if (dialect := self.dialect(model)) != "npz":
@@ -183,12 +182,10 @@ class MarianConventions(Conventions):
             files = f"{folder.model} and {folder.marian_optimizer}"
             checkpoint = f"[training] Saving training checkpoint to {files}"
             lines = ["Saving Adam parameters", checkpoint]
-        self.write_progress(folder, course, patience, schedule)
+        self.write_progress(folder, course, patience)
         return lines
 
-    def write_progress(
-        self, folder: RunFolder, course: Course, patience: Patience, schedule: Schedule
-    ) -> None:
+    def write_progress(self, folder: RunFolder, course: Course, patience: Patience) -> None:
         """Write Marian's `.progress.yml`.
 
         As in Marian (src/training/training_state.h), epochs count the current epoch, and words are
@@ -198,7 +195,7 @@ class MarianConventions(Conventions):
 
         progress, interval, records = course.progress, course.interval, patience.records
         first = next(iter(records.values()), None)
-        decay = self.options.lr_decay
+        decay, schedule = self.options.lr_decay, Schedule(self.options)
         generator = np.random.RandomState(self.options.seed % 2**32).get_state(legacy=False)[
             "state"
         ]

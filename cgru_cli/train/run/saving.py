@@ -93,11 +93,8 @@ class Saving:
     def finish(self, course: Course, patience: Patience, keep: int) -> None:
         """Write the files that a save writes after the state."""
         self.write(self.folder.model, self._best(patience))
-        plan = self._setup.plan
-        lines = self._conventions.write(
-            self.folder, self._setup.model, self._step, course, patience, plan.schedule
-        )
-        self._log_lines(lines)
+        model, step = self._setup.model, self._step
+        self._log_lines(self._conventions.write(self.folder, model, step, course, patience))
         if keep:
             self.folder.thin(keep, course.progress.updates)
 

@@ -17,7 +17,6 @@ from cgru_cli.formats.vocabulary_files import read_vocabulary
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.train.plan import TrainingPlan
 from cgru_cli.train.run.folder import RunFolder
-from cgru_cli.train.run.learning_rate import Schedule
 from cgru_cli.train.run.log import TrainingLog
 from cgru_cli.train.run.marian import MarianConventions
 from cgru_cli.train.run.other_workers import NoSaving
@@ -290,8 +289,8 @@ def test_the_keys_are_marians(folder):
     for metric, value, update in (("perplexity", 4.0, 30), ("perplexity", 5.0, 60)):
         patience.update(metric, value, update)
     course = Course(Progress(4, 60, 0, 0, 14956), interval=Interval(12.5, 7, 3, norm=0.5))
-    marian, schedule = MarianConventions(TrainOptions(seed=5489)), TrainOptions(learn_rate=0.5)
-    marian.write_progress(folder, course, patience, Schedule(schedule))
+    marian = MarianConventions(TrainOptions(seed=5489, learn_rate=0.5))
+    marian.write_progress(folder, course, patience)
     written = yaml.safe_load(folder.marian_progress.read_bytes())
     expected = {
         "epochs": 5,
