@@ -33,6 +33,7 @@ _TITLES = {  # for measures whose names do not serve as titles
 _MEASURED = {
     "train": ("training", "cost_type", "cost"),
     "valid": ("validation", "metric", "value"),
+    "look": ("validation", "metric", "value"),
 }
 Curve = list[tuple[int, float]]  # update and value
 Panels = dict[str, dict[str, Curve]]  # the curves of "training" and "validation" by measure
