@@ -7,7 +7,6 @@ import difflib
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from ..errors import UsageError
@@ -68,70 +67,46 @@ class Request:
         return (self.explicit or ()) if self.data_decides else by_data(TrainOptions)
 
 
-@dataclass(frozen=True)
 class TrainingPlan:
     """The options of a training run, and values derived from several options.
 
     can_validate: whether there is text to validate on; otherwise there are no metrics. chosen: the
     options that were not given, with their values derived from the data. recorded: the values with
-    which the run began. added: lines about values chosen now, for the log of any run; notes: lines
-    for the log of a new run.
+    which the run began. Raises UsageError, naming the option, for values that cannot be understood.
     """
 
-    options: TrainOptions
-    can_validate: bool
-    chosen: Mapping[str, Any] = field(default_factory=dict)
-    recorded: Recorded = field(default_factory=lambda: Recorded({}, {}))
-    added: Sequence[str] = ()
-    notes: Sequence[str] = ()
+    added: Sequence[str] = ()  # lines for the log of any run, about values chosen now
+    notes: Sequence[str] = ()  # lines for the log of a new run
 
-    @cached_property
-    def conventions(self) -> Conventions:
-        """How the run logs, ends and saves."""
-        return _CONVENTIONS.get(self.options.compat, NematusConventions)(self.options)
-
-    @cached_property
-    def schedule(self) -> Schedule:
-        """The learning rate at any progress."""
-        return Schedule(self.options)
-
-    @property
-    def cost_type(self) -> CostType:
-        """How the log averages and names costs."""
-        if self.options.minimizes_risk:
-            return "risk"
-        return "cross-entropy" if self.options.cost_type == "ce-mean" else "ce-mean-words"
-
-    @cached_property
-    def logical_epoch(self) -> LogicalEpoch:
+    def __init__(
+        self,
+        options: TrainOptions,
+        can_validate: bool,
+        chosen: Mapping[str, Any] | None = None,
+        recorded: Recorded | None = None,
+    ):
+        self.options, self.can_validate = options, can_validate
+        self.chosen, self.recorded = chosen or {}, recorded or Recorded({}, {})
+        # how the run logs, ends and saves
+        self.conventions = _CONVENTIONS.get(options.compat, NematusConventions)(options)
+        self.schedule = Schedule(options)  # the learning rate at any progress
+        # how the log averages and names costs
+        by_words: CostType = "cross-entropy" if options.cost_type == "ce-mean" else "ce-mean-words"
+        self.cost_type: CostType = "risk" if options.minimizes_risk else by_words
         try:
-            return LogicalEpoch.parse(self.options.logical_epoch)
+            self.logical_epoch = LogicalEpoch.parse(options.logical_epoch)
         except UsageError as error:
             raise UsageError(f"--logical-epoch {error}") from None
-
-    @cached_property
-    def after(self) -> tuple[Frequency, ...]:
-        """The limits, any of which ends the training."""
-        options, exceeded = self.options, self.options.compat == "marian"
         limits = (*Frequency.parse_all(options.after), Frequency(options.after_epochs, "e"))
-        epoch = self.logical_epoch
-        return tuple(epoch.limit(limit, exceeded=exceeded) for limit in limits if limit.every)
-
-    @cached_property
-    def valid(self) -> Frequency:
-        return Frequency.parse(self.options.valid_freq)
-
-    @cached_property
-    def save(self) -> tuple[Frequency, ...]:
-        return Frequency.parse_all(self.options.save_freq)
-
-    @cached_property
-    def display(self) -> Frequency:
-        return Frequency.parse(self.options.disp_freq)
-
-    @cached_property
-    def batch_warmup(self) -> Frequency:
-        return Frequency.parse(self.options.mini_batch_warmup)
+        exceeded = options.compat == "marian"
+        self.after = tuple(  # limits, any of which ends the training
+            self.logical_epoch.limit(limit, exceeded=exceeded) for limit in limits if limit.every
+        )
+        self.valid = Frequency.parse(options.valid_freq)
+        self.save = Frequency.parse_all(options.save_freq)
+        self.display = Frequency.parse(options.disp_freq)
+        self.batch_warmup = Frequency.parse(options.mini_batch_warmup)
+        self.metrics = _metrics(options) if can_validate and self.valid.every else ()
 
     @property
     def valid_share(self) -> float:
@@ -151,18 +126,6 @@ class TrainingPlan:
         share = done / warmup.every if warmup.every else 1.0
         return math.sqrt(share) if warmup.unit == "t" else share
 
-    @cached_property
-    def metrics(self) -> tuple[str, ...]:
-        """The metrics of validation; () without validation."""
-        options, scripted = self.options, self.options.valid_script is not None
-        if not self.valid.every or not self.can_validate:
-            return ()
-        metrics = options.valid_metrics
-        if not metrics:
-            other = "bleu" if options.has_source else "perplexity"
-            metrics = ("cross-entropy", "accuracy" if options.type in LABELLING else other)
-        return (*metrics, "translation") if scripted and not {*SCRIPTED} & {*metrics} else metrics
-
     def check(self, explicit: Collection[str] | None = None) -> None:
         """Refuse options that contradict each other, or with which training would not end.
 
@@ -172,14 +135,13 @@ class TrainingPlan:
         options = self.options
         _check_objective(options)
         _check_numbers(options)
-        limits, warmup = self.after, self.batch_warmup
-        if warmup.unit == "m":
+        if (warmup := self.batch_warmup).unit == "m":
             raise UsageError(
                 f"--mini-batch-warmup {warmup}: batches that grow with minutes are not "
                 "reproducible; give updates (u), epochs (e) or target words (t)"
             )
         self._check_validation(() if options.compat else explicit or ())
-        if not self.metrics and not limits and not options.dry_run:
+        if not self.metrics and not self.after and not options.dry_run:
             raise UsageError(
                 "nothing would end this training: add --after or --after-epochs, or text to "
                 "validate on with --valid-sets"
@@ -189,7 +151,6 @@ class TrainingPlan:
                 "--lr-decay: the strategy `stalled` needs validation; choose another "
                 "--lr-decay-strategy"
             )
-        Schedule(options)
 
     def _check_validation(self, explicit: Collection[str]) -> None:
         options = self.options
@@ -227,11 +188,20 @@ def resolve(
     validates = bool(plan.metrics)
     why = " (an earlier version of cgru did not save them)" if recorded else ""
     before = {name: value for name, value in chosen.items() if name not in new}
-    return dataclasses.replace(
-        plan,
-        added=described(new, f"for {facts.pairs:,} pairs{why}", validates=validates),
-        notes=described(before, "when the run began", validates=validates),
-    )
+    plan.added = described(new, f"for {facts.pairs:,} pairs{why}", validates=validates)
+    plan.notes = described(before, "when the run began", validates=validates)
+    return plan
+
+
+def _metrics(options: TrainOptions) -> tuple[str, ...]:
+    """The metrics of validation."""
+    metrics = options.valid_metrics
+    if not metrics:
+        other = "bleu" if options.has_source else "perplexity"
+        metrics = ("cross-entropy", "accuracy" if options.type in LABELLING else other)
+    if options.valid_script is not None and not {*SCRIPTED} & {*metrics}:
+        return (*metrics, "translation")
+    return metrics
 
 
 def _check_objective(options: TrainOptions) -> None:
