@@ -87,10 +87,11 @@ class Reporter:
         """Draw the progress bar of the epoch on a terminal; the next call overwrites it."""
         progress, interval = course.progress, course.interval
         done = min(_BAR, int(progress.share * _BAR))
+        whole = shown_left(self.pace, progress, self.end.limits)
         self.log.draw(
-            f"Ep. {progress.epoch} [{'#' * done}{'-' * (_BAR - done)}] Up. {progress.updates} : "
-            f"Cost {interval.mean_cost(self._plan.cost_type):.4f} : "
-            f"{interval.words_per_second:.0f} words/s{self._share_done(progress)}"
+            f"[{'#' * done}{'-' * (_BAR - done)}] {shown_epoch(self.pace, progress)} : "
+            f"Up. {progress.updates} : Cost {interval.mean_cost(self._plan.cost_type):.4f} : "
+            f"{interval.words_per_second:.0f} words/s{whole and f' : {whole}'}"
         )
 
     def _share_done(self, progress: Progress) -> str:
