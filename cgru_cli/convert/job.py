@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -22,6 +23,7 @@ from ..formats.structure_from_arrays import plain
 from ..formats.write_model import output_path, write
 from ..options.convert import ConvertOptions
 from ..parameters.structure import Structure
+from ..system.terminal import tell
 from ..text.vocabulary import Vocabulary
 from ..web.site import check_folder, write_site
 from .description import as_text, describe
@@ -52,25 +54,50 @@ def run(model: str, output: str | None, options: ConvertOptions) -> None:
         source = rounded(source, options.store)
     if to == "web":
         *sources, vocabulary = model_vocabularies.find(source, options.vocabularies)
-        write_site(
+        files = write_site(
             LoadedModel(source, sources, vocabulary),
             _graph(source, options.precision),
             Path(output),
             options.runtime_files,
             force=options.force,
         )
-        return
-    target = write_model(
-        source,
-        output,
-        to,
-        options.vocabularies,
-        force=options.force,
-        precision=options.precision,
-        one_file=options.one_file,
-    )
+    else:
+        files = _write(
+            source,
+            output,
+            to,
+            options.vocabularies,
+            options.force,
+            options.precision,
+            options.one_file,
+        )
+        if options.verify:
+            verify(source, read(output_path(output, to)))
+    _report(source, output, to, files, options)
+
+
+def _report(
+    model: Model, output: str, to: str, files: Sequence[Path], options: ConvertOptions
+) -> None:
+    """Say which files were written, in which format, whether they were compared, what is next."""
+    shown = ", ".join(map(str, files))
+    path = shlex.quote(output)
+    following = f"cgru translate -m {path}"
+    if to == "web":
+        shown = f"{output}: {', '.join(file.name for file in files)}"
+        following = f"python3 -m http.server --directory {path}, then open http://127.0.0.1:8000/"
+    elif not model.structure.has_source:
+        following = f"cgru score -m {path} -t TEXT"
+    form = " ".join(one for one in (to, options.store, options.precision) if one != "float32")
+    megabytes = sum(file.stat().st_size for file in files) / 1e6
+    checked = ""
     if options.verify:
-        verify(source, read(target))
+        checked = ", verified: every array is that of IN"
+    elif to != "web" and options.precision == "float32":
+        checked = ", not verified (--verify compares every array)"
+    tell(f"convert: wrote {shown}", options.quiet)
+    tell(f"convert: format {form}, {megabytes:,.1f} MB{checked}", options.quiet)
+    tell(f"convert: next: {following}", options.quiet)
 
 
 def _check(output: str, to: str, options: ConvertOptions) -> None:
@@ -116,6 +143,20 @@ def write_model(
     without force; UsageError if the path does not fit the format.
     """
     to = to or _by_name(os.fspath(path))
+    _write(model, path, to, vocabularies, force, precision, one_file)
+    return output_path(path, to)
+
+
+def _write(
+    model: Model | LoadedModel,
+    path: str | os.PathLike[str],
+    to: str,
+    vocabularies: Sequence[str],
+    force: bool,
+    precision: str,
+    one_file: bool,
+) -> list[Path]:
+    """Write a model like `write_model`, and return the files."""
     target = output_path(path, to)
     beside: list[Vocabulary] = []
     if isinstance(model, LoadedModel):
@@ -128,8 +169,7 @@ def write_model(
                 raise
             warn(f"{error}; writing the model without vocabularies")
     graph = _graph(model, precision) if to == "onnx" else None
-    write(model, target, to, beside, force, graph=graph, one_file=one_file)
-    return target
+    return write(model, target, to, beside, force, graph=graph, one_file=one_file)
 
 
 def _graph(model: Model, precision: str) -> Callable[[dict], bytes]:

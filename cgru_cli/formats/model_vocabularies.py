@@ -117,8 +117,12 @@ def plan(
     for index, vocabulary in enumerate(vocabularies):
         file = _file(vocabulary, to)
         if file is None:
-            warn(f"{vocabulary.path}: a SentencePiece model, which {to} does not read; not copied")
             names.append(Path(vocabulary.path).name)
+            if names.count(names[-1]) == 1:
+                warn(
+                    f"{vocabulary.path}: not copied, because {to} does not read SentencePiece "
+                    "models; name it with -v"
+                )
             continue
         name, content = file
         placement = Placement(vocabulary, content)

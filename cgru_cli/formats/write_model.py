@@ -50,8 +50,10 @@ def write(
     keep_same: bool = False,
     graph: Callable[[dict], bytes] | None = None,
     one_file: bool = False,
-) -> None:
+) -> list[Path]:
     """Write a model, its configuration and its vocabularies in the format `to` of `cgru convert`.
+
+    Returns the files written, those of the model first.
 
     Vocabularies go beside the model, rewritten if the program needs another format. preprocessing:
     another file to place there; by default the model's own. marian_files: also write these of
@@ -136,6 +138,11 @@ def write(
             write_checkpoint(path, arrays_as(model, to))
         else:
             array_files.write_npz(path, arrays_as(model, to))
+    return [*_model_files(path, to), *contents]
+
+
+def _model_files(path: Path, to: str) -> list[Path]:
+    return [Path(f"{path}{end}") for end in ((".index", DATA) if to == "nematus-tf" else ("",))]
 
 
 def output_path(path: str | os.PathLike[str], to: str) -> Path:
@@ -165,11 +172,9 @@ def _check_overwriting(path: Path, to: str, contents: dict[Path, bytes], force: 
         raise CgruError(f"{path}: the folder {path.parent} does not exist")
     suffixes = (PREPROCESSING, *(() if to in ("h5", "onnx") else _CONFIGURATION))
     beside = [Path(f"{path}{suffix}") for suffix in suffixes]
-    whole = [path]
     if to == "nematus-tf":
-        whole = [Path(f"{path}{end}") for end in (".index", DATA)]
         beside.append(Path(f"{path}.meta"))
-    for file in (*whole, *contents, *beside):
+    for file in (*_model_files(path, to), *contents, *beside):
         if file.exists() and not force:
             raise CgruError(f"{file}: exists; --force overwrites it")
     return [file for file in beside if file not in contents and file.exists()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import os
@@ -15,6 +14,7 @@ from ..system.structured_files import LARGEST_CONFIGURATION, parse_json, parse_y
 from .command_line import Settings
 from .configured import ConfiguredOptions
 from .flags import Flag, statements
+from .similar_names import similar
 
 _ABOUT_PATHS = ("relative-paths", "interpolate-env-vars")
 _NO_FILES = ("", "-", "stdin", "stdout", "none", "temporary")
@@ -69,7 +69,7 @@ def _check_paths(value: Any, flag: Flag, origin: str) -> None:
 
 def no_such_option(path: str, key: str, options: type) -> CgruError:
     """The error message for a key that is not an option."""
-    near = difflib.get_close_matches(_plain(key), _known(options), n=1)
+    near = similar(_plain(key), _known(options), 1)
     hint = f"; did you mean {near[0]}?" if near else ""
     return CgruError(f"{path}: no such option: {key}{hint}")
 

@@ -39,6 +39,7 @@ class ConvertOptions(ConfiguredOptions):
         -v --vocabs SRC TRG (--dictionaries): vocabulary files: source (one for each factor), then
         target, if IN names none""")
     force: bool = OUTPUT("-f --force: overwrite OUT")
+    quiet: bool = Group("Output")("-q --quiet: write only warnings and errors to standard error")
 
     info: bool = DESCRIPTION("--info: describe IN, and write no file")
     json: bool = DESCRIPTION.values(needs="--info")("--json: print the description as JSON")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
+import dataclasses
 import functools
+import inspect
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypedDict, TypeVar, cast
 
 from ..errors import WORDING, CgruError, UsageError, note
@@ -17,12 +19,14 @@ from .convert import ConvertOptions
 from .flags import statements
 from .prep import PrepOptions
 from .score import ScoreOptions
+from .similar_names import similar
 from .train import TrainOptions
 from .translate import TranslateOptions
 
 Stated = ParamSpec("Stated")
 First = TypeVar("First")
 Result = TypeVar("Result")
+Function = TypeVar("Function", bound=Callable)
 NOT_IN_PYTHON = statements(ConfiguredOptions).keys()
 
 
@@ -116,6 +120,26 @@ def takes(
     return lambda function: cast(Any, function)
 
 
+def lists(options: type, names: Collection[str]) -> Callable[[Function], Function]:
+    """Appends these options to a function's docstring, with type, default and help, for `help`."""
+
+    wrapped = functools.partial(textwrap.wrap, width=88, break_on_hyphens=False)
+
+    def documented(function: Function) -> Function:
+        text = [inspect.cleandoc(function.__doc__ or ""), "", "The options:", ""]
+        for field in dataclasses.fields(options):
+            flag = field.metadata["flag"]
+            if field.name in names and flag.is_shown:
+                kind = str(field.type).replace("tuple[str, ...]", "Sequence[str]")
+                text.append(f"{field.name}: {kind} = {field.default!r}")
+                help = dataclasses.replace(flag, implied=None).description
+                text += [f"    {line}" for line in wrapped(_FLAG.sub(_argument, help))]
+        function.__doc__ = "\n".join(text)
+        return function
+
+    return documented
+
+
 def checked(options: type, given: Mapping[str, Any], known: Sequence[str]) -> dict:
     """Check keyword arguments, and return them as option values; `known`: the accepted names.
 
@@ -125,7 +149,7 @@ def checked(options: type, given: Mapping[str, Any], known: Sequence[str]) -> di
     values: dict[str, Any] = {}
     for name, value in given.items():
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
+            near = similar(name, known, 1)
             meant = f"; did you mean {near[0]}?" if near else ""
             raise UsageError(f"{name}: no such option{meant}")
         stated, default = statements(options)[name]
@@ -196,6 +220,19 @@ def one_text(what: str, given: Any) -> str:
             f"{what}: U+{code:04X} is half of a surrogate pair, not a character"
         ) from None
     return given
+
+
+def one_line(what: str, given: Any, several: bool = False) -> str:
+    """An argument that is a line (or, with `several`, lines), without the line break at its end.
+
+    Raises UsageError otherwise.
+    """
+    line = one_text(what, given).removesuffix("\n").removesuffix("\r")
+    if "\n" in line and not several:
+        raise UsageError(
+            f"{what}: a line break within the line; give a list, such as text.splitlines()"
+        )
+    return line
 
 
 class Arguments(NamedTuple):

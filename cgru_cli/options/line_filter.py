@@ -40,7 +40,8 @@ class FilterOptions(ConfiguredOptions):
     no_spm_encode: bool = MODEL_AND_TEXT("""
         --no-spm-encode: the input is already in SentencePiece pieces; do not split it""")
     quiet: bool = MODEL_AND_TEXT("""
-        --quiet (--quiet-translation): show no progress on standard error""")
+        -q --quiet (--quiet-translation): show neither progress nor what was written on standard
+        error""")
 
     weights: tuple[float | str, ...] = SCORES.values(weight, applies_to=Scope.PAIRS)("""
         --weights W...|FILE: weight of each model of an ensemble, or a file that cgru score --tune

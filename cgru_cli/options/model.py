@@ -42,11 +42,12 @@ class ModelOptions(ConfiguredOptions):
         --defaults: whether the defaults of sizes, learning rate, regularisation and validation
         depend on the training data (data) or not (fixed, and always with --compat)""")
     dry_run: bool = GENERAL("""
-        --dry-run: print the model's size, the estimated memory and the first batch, and exit""")
+        --dry-run: print the model's size, the estimated memory, the first batch, and how long an
+        epoch takes, from a few updates of a copy; and exit""")
     seed: int = GENERAL.whole(0, 2**63 - 1, default=1, applies_to=Scope.RUN)("""
         --seed N: random seed of initial weights, order of the data, dropout and sampling""")
     quiet: bool = GENERAL.values(applies_to=Scope.MACHINE)(
-        "--quiet: write only errors to standard error"
+        "-q --quiet: write only errors to standard error"
     )
 
     train_sets: tuple[str, ...] = FILES("""

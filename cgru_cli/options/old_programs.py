@@ -16,4 +16,4 @@ class OldProgramsOptions(Options):
 
     force: bool = _GROUP("""
         -f --force: replace files of the same names that were not written by this command""")
-    quiet: bool = _GROUP("--quiet: write only warnings and errors to standard error")
+    quiet: bool = _GROUP("-q --quiet: write only warnings and errors to standard error")

@@ -23,7 +23,7 @@ CLEANING = Group("Cleaning")
 FILTER = Group("Use as a filter", applies_to=Scope.MACHINE)
 PROGRAMS = Group("Vocabularies of other programs", applies_to=Scope.MACHINE | Scope.VOCABULARY)
 
-_FOLDER = ("--source", "--target", "--dev", "--test", "--force")
+_FOLDER = ("--source", "--target", "--dev", "--dev-lines", "--test", "--force")
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class PrepOptions(ConfiguredOptions):
     force: bool = GENERAL.values(applies_to=Scope.MACHINE)("""
         -f --force: make OUT again if it was made from other text or with other options""")
     quiet: bool = GENERAL.values(applies_to=Scope.MACHINE | Scope.VOCABULARY)(
-        "--quiet: write only warnings and errors to standard error"
+        "-q --quiet: write only warnings and errors to standard error"
     )
 
     source: tuple[str, ...] = FILES("""
@@ -45,6 +45,9 @@ class PrepOptions(ConfiguredOptions):
         -t --target FILE...: target text to train on: a file for each source file, its translation
         line by line""")
     dev: tuple[str, ...] = FILES("--dev SRC TRG: source and target text to validate on")
+    dev_lines: int = TEXT.whole(0, 10**9, default=0, excludes=("--dev", "--keep-duplicates"))("""
+        --dev-lines N: validate on N sentence pairs of the training text, drawn at random after
+        cleaning and left out of the training; 0: none""")
     test: tuple[str, ...] = FILES("""
         --test SRC TRG: source and target text to test on; several test sets are numbered, test1,
         test2 and so on""")
@@ -97,7 +100,8 @@ class PrepOptions(ConfiguredOptions):
     sample: int = SUBWORDS.whole(0, 10**12, default=500_000)("""
         --sample N: number of randomly drawn sentence pairs from which sub-words and --truecase are
         learned; 0: all""")
-    seed: int = SUBWORDS.whole(0, 2**63 - 1, default=0)("--seed N: random seed of --sample")
+    seed: int = SUBWORDS.whole(0, 2**63 - 1, default=0)("""
+        --seed N: random seed of --sample and --dev-lines""")
     vocabulary_format: str | None = SUBWORDS.choice("spm", "json")("""
         --vocabulary-format: vocabularies to write: spm keeps the text in words, which the model's
         .spm splits, as for Marian; json writes text in sub-words and Nematus' vocabularies; if not

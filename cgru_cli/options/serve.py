@@ -131,7 +131,7 @@ class ServeOptions(ConfiguredOptions):
         --cors ORIGIN...: other sites whose pages may send requests, such as https://example.org; *
         for any""")
     no_page: bool = ACCESS("--no-page: do not serve the page at /")
-    quiet: bool = ACCESS("--quiet: do not log requests to standard error")
+    quiet: bool = ACCESS("-q --quiet: do not log requests to standard error")
     log_texts: bool = ACCESS.values(excludes="--quiet")("""
         --log-texts: also log the texts of requests to standard error""")
 

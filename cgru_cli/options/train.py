@@ -103,6 +103,10 @@ class TrainOptions(MarianOptions, OptimizationOptions, ModelOptions):
     plot: bool = LOG_HERE("""
         --plot: draw learning curves at every validation, MODEL.png and MODEL.svg (needs
         cgru[plot])""")
+    curves: tuple[str, ...] = LOG_HERE("""
+        --curves MODEL...: train nothing, but draw the learning curves of these runs, also of
+        running ones, in one picture: MODEL.png and MODEL.svg, or for several curves.png and
+        curves.svg (needs cgru[plot])""")
 
     device: str | None = same(FilterOptions, "device")
     devices: tuple[str, ...] = GPUS.values(excludes="--device")("""

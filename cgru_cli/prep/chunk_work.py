@@ -20,10 +20,14 @@ from .raw_text import Numbered, Pair
 
 
 class Cleaned(NamedTuple):
-    """The kept pairs of a chunk, as words with digests, and the counts of removed pairs."""
+    """The kept pairs of a chunk, as words with digests, and the counts of removed pairs.
+
+    raw: source and target as they were read, for --dev-lines; empty without it.
+    """
 
     source: bytes
     target: bytes
+    raw: tuple[bytes, bytes]
     digests: list[bytes]
     read: int
     removed: Counter[str]
@@ -43,6 +47,7 @@ def clean(pipeline: str, options: PrepOptions, chunk: Numbered[Pair]) -> Cleaned
     made = _made(pipeline)
     removed: Counter[str] = Counter()
     kept: list[tuple[str, str, bytes]] = []
+    raw = (bytearray(), bytearray())
     for number, pair in enumerate(pairs, first):
         with at(f"{name}:{number}"):
             cleaned = _clean_pair(made, options, pair)
@@ -50,8 +55,11 @@ def clean(pipeline: str, options: PrepOptions, chunk: Numbered[Pair]) -> Cleaned
             removed[cleaned] += 1
         else:
             kept.append(cleaned)
+            for text, line in zip(raw, pair if options.dev_lines else (), strict=False):
+                text += line + b"\n"
     sources, targets, digests = zip(*kept, strict=True) if kept else ((), (), ())
-    return Cleaned(_joined(sources), _joined(targets), list(digests), len(pairs), removed)
+    texts = _joined(sources), _joined(targets)
+    return Cleaned(*texts, (bytes(raw[0]), bytes(raw[1])), list(digests), len(pairs), removed)
 
 
 def _clean_pair(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import random
@@ -62,8 +63,9 @@ def clean(
 ) -> dict[str, Any]:
     """Write the kept pairs, `words.src` and `words.trg`, and a sample, `sample.src`, `sample.trg`.
 
-    pipeline: the preprocess.json of the steps up to words. Returns the numbers of pairs read, kept,
-    and removed by each filter. Raises CgruError if no pair is left.
+    With --dev-lines, `raw.src` and `raw.trg` have the raw pairs to validate on, which the other
+    files lack. pipeline: the preprocess.json of the steps up to words. Returns the numbers of pairs
+    read, kept, and removed by each filter. Raises CgruError if no pair is left.
     """
     duplicates = Duplicates(work)
     removed: Counter[str] = Counter()
@@ -74,10 +76,17 @@ def clean(
         for source, target in zip(options.source, options.target, strict=True)
         for chunk in numbered(source, pairs(read_lines(source), read_lines(target)))
     )
-    with open(work / "all.src", "w+b") as sources, open(work / "all.trg", "w+b") as targets:
+    with contextlib.ExitStack() as stack:
+        sources, targets, *raw = (
+            stack.enter_context(open(work / f"{name}.{side}", "w+b"))
+            for name in ("all", "all-raw")
+            for side in ("src", "trg")
+        )
         for chunk in workers.in_order(clean_chunk, chunks):
             sources.write(chunk.source)
             targets.write(chunk.target)
+            for file, text in zip(raw, chunk.raw, strict=True):
+                file.write(text)
             read += chunk.read
             removed += chunk.removed
             duplicates.add(chunk.digests)
@@ -93,6 +102,18 @@ def clean(
         for name, count in counts.items():
             if 2 * count > read:
                 warn(f"{summary(Counter({name: count}))}: more than half of the pairs")
+        if options.dev_lines >= kept:
+            raise CgruError(f"--dev-lines {options.dev_lines}: only {kept:,} pairs are left")
+        drawn = random.Random(options.seed).sample(range(kept), options.dev_lines)  # noqa: S311
+        dev = np.zeros(len(first), bool)
+        dev[np.flatnonzero(first)[drawn]] = True
+        for file, ending in zip(raw, ("src", "trg"), strict=True):
+            file.seek(0)
+            with atomic_write(work / f"raw.{ending}") as lines:
+                lines.writelines(compress(file, dev))
+            os.unlink(file.name)
+        first &= ~dev
+        kept -= options.dev_lines
         wanted = min(options.sample or kept, kept)
         for file, ending in ((sources, "src"), (targets, "trg")):
             file.seek(0)

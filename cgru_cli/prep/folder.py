@@ -19,6 +19,8 @@ from typing import Annotated, Any, Literal, TypedDict
 import msgspec
 
 from ..errors import CgruError, reading, reason, writing
+from ..options.flags import statements
+from ..options.prep import PrepOptions
 from ..system.atomic_files import all_or_nothing, mark_of, put, remove
 from ..system.structured_files import sha256, write_json
 
@@ -285,10 +287,14 @@ def writes(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -> bool
 
 
 def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """The differences between an old and a new request, in words; "" without differences."""
+    """The differences between an old and a new request, in words; "" without differences.
+
+    An option that a request of another version of cgru lacks has its default.
+    """
     parts = []
+    defaults = {name: default for name, (_, default) in statements(PrepOptions).items()}
     for name in sorted({*old["options"], *new["options"]}):
-        before, now = old["options"].get(name), new["options"].get(name)
+        before, now = (of["options"].get(name, defaults.get(name)) for of in (old, new))
         if before != now:
             parts.append(f"--{name.replace('_', '-')} was {_shown(before)}, is {_shown(now)}")
     files = [{(entry["role"], entry["number"]): entry for entry in r["inputs"]} for r in (old, new)]

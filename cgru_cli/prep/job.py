@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import json
 import platform
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import Any
 
 from .. import __version__
 from ..corpus.parallel_files import check_line_counts
-from ..errors import CgruError, UsageError, at
+from ..errors import CgruError, UsageError, at, warn
 from ..formats.vocabulary_files import write_vocabulary
 from ..options.prep import PrepOptions
 from ..system.atomic_files import atomic_write
@@ -130,7 +131,8 @@ class _Job:
     def run(self) -> None:
         """Run all steps in order."""
         place, settings = self.place, self.settings
-        files = [f".prep/{name}.{side}" for name in ("words", "sample") for side in ("src", "trg")]
+        names = ("words", "sample", "raw")
+        files = [f".prep/{name}.{side}" for name in names for side in ENDINGS.values()]
         cleaned = self._step("clean", "cleaning", self._clean, files)
         cases: tuple[CaseModel, ...] = ()
         if settings.case == "true":
@@ -148,7 +150,12 @@ class _Job:
         make = partial(self._encode, _text(whole), models)
         self._step("train", "writing train.src and train.trg", make, files)
         lines: dict[str, int] = {}
-        for name, source, target in self.wanted.sets:
+        sets = self.wanted.sets
+        if dev_lines := self.options.dev_lines:
+            raw = [str(place.work / f"raw.{side}") for side in ENDINGS.values()]
+            sets = (("dev", raw[0], raw[1]), *sets)
+            self.counts[raw[0]] = dev_lines
+        for name, source, target in sets:
             copies = {f"{name}.ref": target} | ({} if name == "dev" else {f"{name}.raw": source})
             files = [f"{name}.src", f"{name}.trg", *copies]
             make = partial(self._write_set, _text(whole), name, (source, target), copies)
@@ -160,6 +167,14 @@ class _Job:
         inputs = [{**entry, "lines": self.counts[entry["path"]]} for entry in self.wanted.inputs]
         place.finish(lines, {"inputs": inputs, "cleaning": cleaned})
         self.say(f"{place.path}: {cleaned['kept']:,} of {cleaned['read']:,} pairs kept")
+        if dev_lines:
+            self.say(f"{place.path}: {dev_lines:,} more pairs to validate on")
+        elif not self.options.dev:
+            warn(
+                "no text to validate on: training cannot stop by itself or keep its best model; "
+                "name one with --dev SRC TRG, or draw it from the training text: --dev-lines 500"
+            )
+        self.say(f"next: cgru train {shlex.quote(str(place.path))} -m run/model.npz")
 
     def _step(self, name: str, message: str, make: Callable[[], Any], files: list[str]) -> Any:
         def announced() -> Any:

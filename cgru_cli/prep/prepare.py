@@ -7,12 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from ..options.flags import statements
-from ..options.keywords import NOT_IN_PYTHON, checked, in_python, takes
+from ..options.keywords import NOT_IN_PYTHON, checked, in_python, lists, takes
 from ..options.prep import PrepOptions
 from . import job
 
+_FILTERS = {"apply", "undo", "side", "words", "vocabulary_only", "compat"}
+_KNOWN = [*statements(PrepOptions).keys() - NOT_IN_PYTHON - _FILTERS]
+
 
 @takes(PrepOptions)
+@lists(PrepOptions, _KNOWN)
 def prepare(folder: str | os.PathLike[str], /, **options: Any) -> Path:
     """Prepare parallel text for training in a folder, like `cgru prep FOLDER`; returns its path.
 
@@ -20,8 +24,6 @@ def prepare(folder: str | os.PathLike[str], /, **options: Any) -> Path:
     target="train.de", dev=["dev.en", "dev.de"] and subwords="bpe". Does nothing if the folder is up
     to date. Raises CgruError for unreadable files, UsageError for invalid arguments.
     """
-    filters = {"apply", "undo", "side", "words", "vocabulary_only", "compat"}
     with in_python():
-        known = [*statements(PrepOptions).keys() - NOT_IN_PYTHON - filters]
-        job.run(os.fspath(folder), PrepOptions.of(checked(PrepOptions, options, known)))
+        job.run(os.fspath(folder), PrepOptions.of(checked(PrepOptions, options, _KNOWN)))
     return Path(folder)

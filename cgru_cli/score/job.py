@@ -44,6 +44,11 @@ def run(options: ScoreOptions) -> None:
         _run(ScorePlan(options))
 
 
+def _reports(options: ScoreOptions) -> str:
+    """The name under which the command says what it wrote; "" with --quiet and --compat."""
+    return "" if options.quiet or options.compat else "score"
+
+
 def _run(plan: ScorePlan) -> None:
     options = plan.options
     if plan.compares_texts:
@@ -94,12 +99,13 @@ def _ranker(plan: ScorePlan, lengths: dict[int, int] | None) -> Reranker | Tuner
 
 
 def _rank_alone(pairs: Pairs, ranker: Reranker | Tuner, options: ScoreOptions) -> None:
-    with LineWriter(options.output) as writer:
+    with LineWriter(options.output, reports=_reports(options)) as writer:
         for window in pairs.windows(options.mini_batch, options.maxi_batch):
             for text in ranker.add("".join(f"{pair.entry}\n" for pair in window)):
                 writer.write(text)
         for text in ranker.close(pairs.sentences()):
             writer.write(text)
+    ranker.report(not _reports(options))
 
 
 def _with_models(
@@ -112,7 +118,12 @@ def _with_models(
     """Score all pairs; print the scores, or rank the n-best list with its new features."""
     options = plan.options
     heatmaps = Heatmaps(
-        options.heatmap, options.heatmap_lines, options.model, plan.files, (options.output,)
+        options.heatmap,
+        options.heatmap_lines,
+        options.model,
+        plan.files,
+        (options.output,),
+        reports=_reports(options),
     )
     columns = [models] if plan.weights else [[loaded] for loaded in models]
     if plan.weights:
@@ -136,7 +147,7 @@ def _with_models(
             EnsembleScorer.planned(plan, backward, backward_reading, weights=(), backward=True)
         )
     scoring = _Scoring(plan, scorers, layout, heatmaps, lengths)
-    with heatmaps, LineWriter(options.output) as writer:
+    with heatmaps, LineWriter(options.output, reports=_reports(options)) as writer:
         try:
             for text in scoring.texts(pairs):
                 for ready in ranker.add(text) if ranker else (text,):
@@ -147,6 +158,8 @@ def _with_models(
                     model.source.report()
         for text in ranker.close(pairs.sentences()) if ranker else ():
             writer.write(text)
+    if ranker:
+        ranker.report(not _reports(options))
 
 
 @dataclass

@@ -8,6 +8,7 @@ from typing import Self
 
 from ..errors import CgruError, OutputClosed, writing
 from .lines import Source, path_of, status_of
+from .terminal import tell
 
 
 class LineWriter:
@@ -20,8 +21,14 @@ class LineWriter:
     Raises CgruError if it cannot be written, OutputClosed if its reader is gone.
     """
 
-    def __init__(self, output: Source = None, *, append: bool = False, packs: bool = True):
-        """append: write after the file's present content; packs: whether to compress `.gz`."""
+    def __init__(
+        self, output: Source = None, *, append: bool = False, packs: bool = True, reports: str = ""
+    ):
+        """append: write after the file's present content; packs: whether to compress `.gz`.
+
+        reports: the command that says on standard error how many lines it wrote to a file.
+        """
+        self._reports, self._lines = reports, 0
         path = path_of(output)
         opened = 1 if path is None else _descriptor(path)
         self.name = "standard output" if path is None else os.fspath(path)
@@ -46,6 +53,7 @@ class LineWriter:
 
     def write_bytes(self, data: bytes) -> None:
         """Write bytes unchanged, whether UTF-8 or not."""
+        self._lines += data.count(b"\n")
         if data and self._gzip is not None:
             data = self._gzip.compress(data) + self._gzip.flush(zlib.Z_SYNC_FLUSH)
         self._write(data)
@@ -90,6 +98,10 @@ class LineWriter:
         except (CgruError, OutputClosed):
             if not failed:
                 raise
+        tell(
+            f"{self._reports}: wrote {self._lines:,} lines to {self.name}",
+            quiet=not self._reports or failed,
+        )
 
     def __enter__(self) -> Self:
         return self

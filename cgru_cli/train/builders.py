@@ -15,8 +15,9 @@ from ..text.vocabulary import Vocabulary
 from . import adaptation
 from .dev_set import DevSet
 from .dry_run import opening
-from .examples import EpochExamples, device_shares
+from .examples import EpochExamples, device_shares, groups, size_of
 from .loop import OnValidation, Training, Validation
+from .run.forecast import Pace
 from .run.log import TrainingLog
 from .run.other_workers import NoReporter, NoSaving, NoValidation, no_log
 from .run.patience import Patience
@@ -95,7 +96,7 @@ def _build(
     return Training(
         plan=plan,
         examples=EpochExamples(setup.corpus, model.structure, options, grid=jit, devices=devices),
-        pairs=len(setup.corpus.of_epoch(0)),
+        text=setup.text,
         step=step,
         sampler=build_sampler(step, setup.vocabularies[-1], options),
         validation=validation,
@@ -211,6 +212,25 @@ def faster_compiled(setup: Setup, devices: int = 1) -> bool:
             float(cost)
             seconds[jit] = time.perf_counter() - started
     return seconds[True] < seconds[False]
+
+
+def timed_updates(setup: Setup) -> Pace:
+    """The pace of the first updates of a new model, which is thrown away."""
+    model, plan, options = setup.model, setup.plan, setup.plan.options
+    jit = setup.earlier.jit(options)
+    jit = faster_compiled(setup) if jit is None else jit
+    step = build_step(model, options, jit)
+    sampler = build_sampler(step, setup.vocabularies[-1], options)
+    data, pace = EpochExamples(setup.corpus, model.structure, options, grid=jit), Pace(setup.text)
+    for group in groups(data.epoch(0, 0), options.optimizer_delay):
+        started, (_, words) = time.perf_counter(), size_of(group)
+        rate, size = plan.schedule.of_update(options.learn_rate, words)
+        batches = device_shares(group, step.replicas, sampler, 0)
+        step.update(batches, divisor=words, rate=rate, size=size)
+        pace.add(words, time.perf_counter() - started)
+        if pace.is_known:
+            break
+    return pace
 
 
 def build_validator(setup: Setup, step: TrainingStep, dev_set: DevSet) -> Validator:

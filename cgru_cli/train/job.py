@@ -10,16 +10,20 @@ from typing import TYPE_CHECKING, Any
 from ..options.train import TrainOptions
 from ..system import tensorflow_start, terminal
 from ..system.signals import Stopped, StopRequest
-from .builders import build_optimizer, build_training
+from .builders import build_optimizer, build_training, timed_updates
 from .dry_run import describe
 from .loop import OnValidation
 from .plan import Request
+from .run.curves import draw_runs
+from .run.forecast import LEAST, forecast
 from .run.state import shared_options
 from .setup import Setup, read_inputs
 from .tab_separated import with_standard_input
 
 if TYPE_CHECKING:
     from ..optimization.replicas import Replicas
+
+SMALLEST = 1000  # pairs of a text whose epoch takes long enough to time its updates
 
 
 def run(
@@ -35,6 +39,10 @@ def run(
     number of updates and the metrics. settings, explicit: see `Request`. Raises CgruError for bad
     text, vocabularies, models and folders; Stopped, after saving, if a signal ends the run.
     """
+    if options.curves:
+        picture = draw_runs(options.curves)
+        terminal.tell(f"train: wrote {picture}.png, {picture}.svg", options.quiet)
+        return
     with with_standard_input(options) as options, contextlib.ExitStack() as stack:
         request = Request(options, explicit, data, settings or {}).with_widths
         if not options.dry_run:
@@ -44,6 +52,10 @@ def run(
         if options.optimizer_params:
             build_optimizer(options)  # raises UsageError for unknown parameters
         describe(setup)
+        if setup.text.pairs >= SMALLEST and setup.plan.conventions.guides:
+            _start(setup.plan.options)
+            if (pace := timed_updates(setup)).updates >= LEAST:
+                print(forecast(pace, setup.plan))
 
 
 def _train(
@@ -65,14 +77,19 @@ def _train(
         build_training(setup, stop, replicas, on_validation).run()
 
 
-def _join(options: TrainOptions) -> Replicas:
-    """Start TensorFlow on its devices, and join the other workers if there are any."""
+def _start(options: TrainOptions) -> None:
+    """Start TensorFlow on its devices."""
     tensorflow_start.start(
         options.device,
         options.cpu_threads,
         options.together,
         compilation_cache=options.jit != "off",
     )
+
+
+def _join(options: TrainOptions) -> Replicas:
+    """Start TensorFlow, and join the other workers if there are any."""
+    _start(options)
     from ..optimization.cluster import Cluster
     from ..optimization.replicas import Replicas
 

@@ -14,6 +14,7 @@ from ..system.signals import StopRequest
 from ..system.typed_json import dataclass_from_json
 from .examples import EpochExamples, Example, device_shares, groups, size_of, warmed_up
 from .plan import TrainingPlan
+from .run.forecast import Pace, Text
 from .run.other_workers import NoValidation
 from .run.patience import Patience, SavedPatience
 from .run.progress import Progress, any_due
@@ -30,7 +31,11 @@ if TYPE_CHECKING:
     from .validation import Validator
 
 OnValidation = Callable[[int, dict[str, float]], object]
-FIRST_LINE = 40.0  # seconds until the first line is logged, regardless of --disp-freq
+# The log follows the clock, regardless of --disp-freq: a line after so many seconds, and then
+# after a twentieth of the time since the start.
+FIRST_LINE, LATER_LINES = 30.0, 0.05
+# A first look: after a tenth of an epoch, but not in the first half minute, or after ten minutes.
+FIRST_LOOK, NO_LOOK, LATEST_LOOK = 0.1, 30.0, 600.0
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,12 @@ class Validation:
     reporter: Reporter
     called: OnValidation | None = None
 
+    def look(self, step: TrainingStep, progress: Progress, check: Check) -> None:
+        """Report a first look, which counts for nothing else. Raises CgruError."""
+        values = self.validator.look(step.weights(), check)
+        self.reporter.look(progress, values, self.validator.per_word)
+        self.reporter.draw()
+
     def measure(
         self, step: TrainingStep, progress: Progress, patience: Patience, check: Check
     ) -> None:
@@ -59,7 +70,8 @@ class Validation:
                 reporter.translations(self.validator)
             if patience.update(metric, value, progress.updates):
                 saving.write(saving.folder.best(metric))
-            reporter.validation(progress, value, patience.records[metric])
+            per_word = self.validator.per_word
+            reporter.validation(progress, value, patience.records[metric], per_word)
         if self.script:
             for line in lines_of(self.script, check):
                 reporter.log.line(f"[script] {line}")
@@ -74,7 +86,7 @@ class Training:
 
     plan: TrainingPlan
     examples: EpochExamples
-    pairs: int  # of an epoch
+    text: Text  # of an epoch
     step: TrainingStep
     sampler: Sampler | None  # for minimum risk training
     validation: Validation | NoValidation
@@ -93,7 +105,8 @@ class Training:
     warms_up_again: bool = False  # after the next update
     began: float = 0.0  # clock time at which this process began to train
     counted: float = 0.0  # clock time up to which progress has counted seconds
-    shown: bool = False  # whether this process has logged a line of training
+    shown: float | None = None  # clock time of the last line of training, None before the first
+    expects: bool = False  # whether the log has still to say what to expect
 
     def run(self) -> None:
         """Train until a limit, patience or a signal ends training.
@@ -114,7 +127,7 @@ class Training:
                         group = next(following, [])
                         while group:
                             before, began = self.course.progress, self.clock()
-                            share = size_of(group)[0] / self.pairs  # of the epoch
+                            share = size_of(group)[0] / self.text.pairs  # of the epoch
                             group = warmed_up(group, plan.batch_share(before))
                             outcome = self._update(group)  # gradients of all batches, then weights
                             self._count(group, outcome, began, share)
@@ -136,13 +149,22 @@ class Training:
     def _begin(self) -> None:
         log = self.reporter.log
         self.began = self.counted = self.clock()
+        self.pace = self.reporter.pace = Pace(self.text)
         for line in self.opening:
             log.line(line)
         if self.course.progress.updates:
             self.saving.resume(self.course, self.patience, self.plan.options.keep)
             self.warms_up_again = self.plan.options.lr_warmup_at_reload
-        elif not self.plan.metrics:
-            log.line("No validation, so no early stopping")
+        else:
+            self.expects = self.plan.conventions.guides
+            if not self.plan.metrics:
+                log.line("No validation, so no early stopping")
+                if self.plan.conventions.guides and not self.plan.can_validate:
+                    log.line(
+                        "warning: without text to validate on, there is no best model and no "
+                        "validation in the learning curve; name text with --valid-sets, or draw "
+                        "it with cgru prep --dev-lines"
+                    )
         self.decays = self._decays()
 
     def _finished(self) -> bool:
@@ -224,6 +246,7 @@ class Training:
         course.progress = course.progress.update(
             batches=len(group), **size, seconds=passed, share=share
         )
+        self.pace.add(size["words"], passed)
         if outcome.applied:
             course.nan_in_a_row = 0
             course.interval = course.interval.add(
@@ -289,17 +312,55 @@ class Training:
         first = course.progress.updates <= plan.options.disp_first
         if first or plan.display.due(before, course.progress):
             self._show()
-        elif not self.shown and self.counted - self.began > FIRST_LINE:
+        elif self._is_late():
             self.reporter.line(course, self._rate())  # the next line counts these updates again
-            self.shown = True
+            self.shown = self.counted
         else:
             self.reporter.progress(course)
+        if self.expects and self.pace.is_known:
+            self.reporter.forecast(self.pace)
+            self.expects = False
+
+    def _is_late(self) -> bool:
+        """Whether the last line was so long ago that another is due; with --compat, the first."""
+        if self.shown is None:
+            return self.counted - self.began > FIRST_LINE
+        wait = max(FIRST_LINE, LATER_LINES * (self.counted - self.began))
+        return self.plan.conventions.guides and self.counted - self.shown > wait
 
     def _show(self) -> None:
         """Log a line for the updates since the last line."""
         self.reporter.training(self.course, self._rate(), self.last_batch)
         self.course.interval = self.course.interval.shown()
-        self.shown = True
+        self.shown = self.counted
+
+    def _looks(self) -> bool:
+        """Whether a first look is due: before the first validation, once in a run."""
+        course, progress = self.course, self.course.progress
+        if course.validated_at or course.looked_at or not self.plan.conventions.guides:
+            return False
+        early = progress.epochs + progress.share >= FIRST_LOOK and progress.seconds >= NO_LOOK
+        return bool(self.plan.metrics) and (early or progress.seconds >= LATEST_LOOK)
+
+    def _look(self) -> None:
+        """Look at the model on worker 0; its time counts towards limits in minutes."""
+        course, stopped = self.course, False
+        try:
+            self.validation.look(self.step, course.progress, self._check_during_validation)
+        except _StopAsked:
+            stopped = True  # a resumed run looks again
+        except _TimeIsOver:
+            pass
+        if self.replicas.processes > 1:
+            (stopped,) = self.replicas.broadcast([stopped])
+        if stopped:
+            raise _StopAsked
+        course.looked_at = course.progress.updates
+        now = self.clock()
+        (passed,) = self._agreed(now - self.counted)
+        self.counted = now
+        seconds = course.progress.seconds + passed
+        course.progress = dataclasses.replace(course.progress, seconds=seconds)
 
     def _validate_and_save(self) -> None:
         """Validate and save if due; raises _StopAsked."""
@@ -307,7 +368,12 @@ class Training:
         before, now = course.checked, course.progress
         save, saved = any_due(plan.save, before, now), False
         last = plan.conventions.validates_at_end and self._finished()
-        if plan.metrics and plan.valid_is_due(before, course) and not last:
+        due = plan.metrics and plan.valid_is_due(before, course) and not last
+        if not due and now.updates and self._looks():
+            self._look()
+            now = course.progress
+            save = save or any_due(plan.save, before, now)
+        if due:
             if save:  # before validation, in case it fails; a resumed run validates again
                 saved = self._save(plan.options.keep)
             try:

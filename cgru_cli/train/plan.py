@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from ..options.flags import by_data
 from ..options.model import LABELLING
 from ..options.scope import Scope
 from ..options.score import LABEL_METRICS
+from ..options.similar_names import similar
 from ..options.train import TrainOptions
 from .data_defaults import OF_VALIDATION, VALID_SHARE, Facts, begin, described, still_applying
 from .run.conventions import Conventions, NematusConventions, NematusTfConventions
@@ -256,7 +256,7 @@ def _check_metrics(metrics: tuple[str, ...], options: TrainOptions) -> None:
     unfit = ("bleu", "bleu-detok", "chrf") if labelling else LABEL_METRICS
     for metric in metrics:
         if metric not in LOWER_IS_BETTER:
-            near = difflib.get_close_matches(metric, LOWER_IS_BETTER, n=1)
+            near = similar(metric, LOWER_IS_BETTER, 1)
             hint = f"; did you mean {near[0]}?" if near else ""
             known = ", ".join(LOWER_IS_BETTER)
             raise UsageError(f"no such metric: {metric}{hint} (known: {known})")

@@ -32,6 +32,7 @@ from .memory import check_batch, check_model
 from .missing_vocabularies import make_missing
 from .plan import Request, TrainingPlan, resolve
 from .run.folder import RunFolder
+from .run.forecast import Text
 from .run.resume import EarlierRun
 from .starting_model import draw, undrawn_model
 from .texts import Texts
@@ -56,6 +57,12 @@ class Setup:
     dev_set: DevSet | None = None  # if there are metrics
     script: Sequence[str] = ()  # a command to run after every validation
     shared_options: dict[str, Any] = field(default_factory=dict)  # of several workers
+
+    @property
+    def text(self) -> Text:
+        """The size of the training text."""
+        corpus = self.corpus.of_epoch(0)
+        return Text(len(corpus), int(corpus.lengths[:, 1].sum()))
 
 
 def read_inputs(request: Request, stack: contextlib.ExitStack, *, first: bool = True) -> Setup:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import UsageError
 from ..formats.loaded_model import LoadedModel, load_model
 from ..options.flags import statements
-from ..options.keywords import NOT_IN_PYTHON, checked, in_python, takes
+from ..options.keywords import NOT_IN_PYTHON, checked, in_python, lists, takes
 from ..options.train import TrainOptions
 from ..system.signals import Stopped
 from ..system.tensorflow_start import import_tensorflow
@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 else:
     _Arguments = TrainOptions
 
+_KNOWN = [*statements(TrainOptions).keys() - NOT_IN_PYTHON - {"dry_run", "curves"}]
+
 
 @takes(_Arguments)
+@lists(TrainOptions, _KNOWN)
 def train_model(
     data: str | os.PathLike[str] | None = None,
     /,
@@ -41,8 +44,7 @@ def train_model(
     CgruError for bad text, vocabularies, models and folders, UsageError for invalid arguments.
     """
     with in_python():
-        known = [*statements(TrainOptions).keys() - NOT_IN_PYTHON - {"dry_run"}]
-        values = TrainOptions.of(checked(TrainOptions, options, known))
+        values = TrainOptions.of(checked(TrainOptions, options, _KNOWN))
         if values.model is None:
             raise UsageError('model: name the file to write, such as "run/model.npz"')
         import_tensorflow()

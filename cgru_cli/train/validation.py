@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ..search.hypotheses import SearchBatch
 
 COSTS = ("cross-entropy", "ce-mean-words", "perplexity")  # without translations
+_COMPUTED = ("bleu", "bleu-detok", "chrf", *LABEL_METRICS)  # of translations, without a script
 WORKSPACE = 2048  # MiB for a batch, as in `cgru translate`
 LOGITS = 1 << 26  # maximum number of logits of a batch in forced decoding: 256 MiB per copy
 
@@ -51,6 +52,7 @@ class Validator:
         self.options, self.metrics, self.dev_set, self.model = options, metrics, dev_set, model
         self.translated: list[str] = []  # translations of the last run
         self.seconds = 0.0  # duration of the last translation
+        self.per_word: float | None = None  # the last cross-entropy, in nats per word with EOS
         self._translates = bool(set(metrics) - {*COSTS, "valid-script"})
         self._script: list[str] = []
         if {"translation", "valid-script"} & set(metrics):
@@ -87,7 +89,17 @@ class Validator:
             values["valid-script"] = self._score_of(self._script, check)
         return {metric: values[metric] for metric in self.metrics}
 
-    def _translations(self, arrays: Mapping[str, np.ndarray], check: Check) -> list[str]:
+    def look(self, arrays: Mapping[str, np.ndarray], check: Check) -> dict[str, float]:
+        """The metrics of `run` that need no script, of greedy translations; writes no file."""
+        self.model.assign(arrays)
+        values = self._all_costs(check) if set(COSTS) & set(self.metrics) else {}
+        if set(_COMPUTED) & set(self.metrics):
+            values |= self._computed(self._translations(arrays, check, greedy=True), check)
+        return {metric: values[metric] for metric in self.metrics if metric in values}
+
+    def _translations(
+        self, arrays: Mapping[str, np.ndarray], check: Check, *, greedy: bool = False
+    ) -> list[str]:
         """The best translation of each line, as plain text; "" for an empty line."""
         from ..search.beam import max_tokens_of, shrinking_beam
         from ..search.ensemble import Ensemble
@@ -96,7 +108,8 @@ class Validator:
         from ..search.settings import SearchSettings
 
         sources, kind = self.dev_set.sources, self.model.structure.type
-        beam_size, limit = self.options.searched_beam, PROGRAMS["nematus"].limit
+        beam_size = 1 if greedy else self.options.searched_beam
+        limit = PROGRAMS["nematus"].limit
         if not kind.writes_text:  # labels need no beam
             beam_size, limit = 1, label_limit
         texts = [""] * len(sources)
@@ -162,6 +175,7 @@ class Validator:
             total += float(np.sum(costs.numpy(), dtype=np.float64))
         ends = self.model.structure.type.writes_text
         mean = total / sum(len(all_targets[row]) + ends for row in counted)
+        self.per_word = mean
         return {
             "cross-entropy": total / len(counted),
             "ce-mean-words": mean,
@@ -173,14 +187,7 @@ class Validator:
     ) -> dict[str, float]:
         """Compute the metrics of translations, and write --valid-translation-output."""
         metrics, output = self.metrics, self.options.valid_translation_output
-        scores = {}
-        for name in sorted({"bleu", "bleu-detok", "chrf", *LABEL_METRICS} & set(metrics)):
-            from ..score.metrics.evaluation import metric_of
-
-            check()
-            kind, references = name.removesuffix("-detok"), [self.dev_set.references]
-            metric = metric_of(kind, ScoreOptions(), references, [texts], force=True)
-            scores[name] = metric.corpus_score(texts, None).score
+        scores = self._computed(texts, check)
         if output or "translation" in metrics:
             with tempfile.TemporaryDirectory(prefix="cgru-") as folder:
                 path = Path(folder, "translations.txt")
@@ -189,6 +196,18 @@ class Validator:
                 _write(path, texts)
                 if "translation" in metrics:
                     scores["translation"] = self._score_of([*self._script, str(path)], check)
+        return scores
+
+    def _computed(self, texts: Sequence[str], check: Check) -> dict[str, float]:
+        """The metrics of translations that need no script."""
+        scores = {}
+        for name in sorted(set(_COMPUTED) & set(self.metrics)):
+            from ..score.metrics.evaluation import metric_of
+
+            check()
+            kind, references = name.removesuffix("-detok"), [self.dev_set.references]
+            metric = metric_of(kind, ScoreOptions(), references, [texts], force=True)
+            scores[name] = metric.corpus_score(texts, None).score
         return scores
 
 

@@ -40,6 +40,7 @@ def filters_of(plan: SearchPlan) -> list[Filter]:
     if plan.options.markup:
         filters.append(Marks(plan.options.markup, plan))
     if plan.sentences:
+        filters.append(Split(lambda text: text.split("\n"), "\n".join, plan))  # in Python
         filters.append(Split(plan.sentences.split, plan.sentences.join, plan))
     return filters
 

@@ -6,6 +6,7 @@ in the order of the input as soon as possible.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 from collections.abc import Sequence
@@ -41,17 +42,21 @@ def _run(options: TranslateOptions) -> None:
         _document(options)
         return
     inputs, outputs = _check_files(options)
-    heatmaps = Heatmaps(options.heatmap, options.heatmap_lines, options.model, inputs, outputs)
+    reports = "" if options.quiet or options.compat else "translate"
+    heatmaps = Heatmaps(
+        options.heatmap, options.heatmap_lines, options.model, inputs, outputs, reports=reports
+    )
     with LineReader(*options.input, tell_crlf=reads_as(options.compat) is str) as reader:
         search = search_of(options)
         done = _skipped(reader, options, search.plan) if options.resume else 0
-        with heatmaps, LineWriter(options.output, append=options.resume) as writer:
-            apart = LineWriter(options.output_alignment) if options.output_alignment else None
+        writer = LineWriter(options.output, append=options.resume, reports=reports)
+        with heatmaps, writer, contextlib.ExitStack() as stack:
+            apart = None
+            if options.output_alignment:
+                apart = stack.enter_context(LineWriter(options.output_alignment, reports=reports))
             try:
                 _translate(reader, writer, apart, search, heatmaps, done)
             finally:
-                if apart:
-                    apart.close()
                 search.preparer.report()
 
 

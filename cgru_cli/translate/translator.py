@@ -21,6 +21,8 @@ from ..options.keywords import (
     checked,
     in_python,
     iterated,
+    lists,
+    one_line,
     one_text,
 )
 from ..options.translate import TranslateOptions
@@ -73,6 +75,7 @@ class Translator:
     Threads may share a translator. Pickling stores the paths of the models.
     """
 
+    @lists(TranslateOptions, TranslatorKeywords.__annotations__)
     def __init__(
         self,
         models: ModelSource | Sequence[ModelSource],
@@ -187,10 +190,11 @@ class Translator:
         True to count lines on standard error, or a function of the number of lines done. options:
         for this call only.
 
-        An empty line gives an empty translation. If no hypothesis is finished, the translation is
-        empty and its score is -inf. Raises UsageError for invalid arguments; CgruError, naming the
-        line, for an unreadable line, and in a fork of the process that loaded the models unless
-        cpu_threads is 1.
+        A line has no line breaks, except one at its end, which is ignored; with split_sentences,
+        the translation of a text has those of the text. An empty line gives an empty translation.
+        If no hypothesis is finished, the translation is empty and its score is -inf. Raises
+        UsageError for invalid arguments; CgruError, naming the line, for an unreadable line, and in
+        a fork of the process that loaded the models unless cpu_threads is 1.
         """
         single = isinstance(lines, str)
         if single:
@@ -202,7 +206,8 @@ class Translator:
                 form["constraints"] = "tabs"
             search = self._for_call(options, form, n_best)
             avoid = [one_text("avoid", phrase) for phrase in iterated("avoid", avoid)]
-            texts = _fields(iterated("lines", lines), prefixes, constraints, avoid)
+            several = search.plan.sentences is not None
+            texts = _fields(iterated("lines", lines), several, prefixes, constraints, avoid)
         lazy = isinstance(lines, Iterator)
         results = self._translations(search, texts, progress, n_best, lazy)
         if lazy:
@@ -357,13 +362,20 @@ class Translator:
 
 
 def _fields(
-    lines: Iterator[Any], prefixes: Any, constraints: Any, avoid: Sequence[str]
+    lines: Iterator[Any],
+    several: bool,
+    prefixes: Any,
+    constraints: Any,
+    avoid: Sequence[str],
 ) -> Iterator[Fields]:
-    """Each line with the beginning of its translation and its phrases, checking their types."""
+    """Each line with the beginning of its translation and its phrases, checking their types.
+
+    several: whether a line may have line breaks.
+    """
     sides = {"prefixes": prefixes, "constraints": constraints}
     columns = {name: iterated(name, x) for name, x in sides.items() if x is not None}
     for number, line in enumerate(lines, 1):
-        fields = Fields(one_text(f"line {number}", line), avoided=avoid)
+        fields = Fields(one_line(f"line {number}", line, several), avoided=avoid)
         for name, column in columns.items():
             try:
                 value = next(column)

@@ -42,8 +42,8 @@ def write_site(
     runtime_files: str | None,
     *,
     force: bool,
-) -> None:
-    """Write all files of the folder or none. force: overwrite files.
+) -> list[Path]:
+    """Write all files of the folder or none, and return them. force: overwrite files.
 
     graph: makes an ONNX file of the model, given its description. runtime_files: a folder with the
     files of onnxruntime-web; by default npm downloads them. Raises CgruError for a model that the
@@ -73,6 +73,7 @@ def write_site(
         for name, content in sorted(contents.items(), key=lambda item: item[0] == "index.html"):
             with atomic_write(folder / name) as file:
                 file.write(content)
+    return [folder / name for name in sorted(contents)]
 
 
 def check_folder(folder: Path, *, force: bool) -> None:

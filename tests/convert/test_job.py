@@ -85,12 +85,29 @@ def test_info_without_vocabularies(model):
 def test_vocabularies_are_copied(model, tmp_path):
     (tmp_path / "out").mkdir()
     out = tmp_path / "out" / "model.npz"
-    result = run(model, out, "--to", "marian-amun", "--verify")
+    result = run(model, out, "--to", "marian-amun", "--verify", "-q")
     assert result.exit_code == 0 and not result.stderr
     names = {file.name for file in out.parent.iterdir()}
     assert names == {"model.npz", "model.npz.decoder.yml", "src.json", "trg.json"}
     shutil.rmtree(model.parent)
     assert [v.size for v in model_vocabularies.find(read(out))] == [11, 13]
+
+
+def test_it_says_what_it_wrote(model, tmp_path):
+    """Every file that appears is named, with format and comparison, and the next command works."""
+    (tmp_path / "out").mkdir()
+    formats = {"model.npz": "marian-amun", "other.h5": "h5", "model-1": "nematus-tf"}
+    for name, to in formats.items():
+        before, verified = set((tmp_path / "out").iterdir()), to == "h5"
+        options = ["--to", to, *(["--verify"] if verified else [])]
+        result = run(model, tmp_path / "out" / name, *options)
+        assert result.exit_code == 0 and result.stdout == ""
+        wrote, form, following = result.stderr.splitlines()
+        new = set((tmp_path / "out").iterdir()) - before
+        assert set(wrote.removeprefix("cgru: convert: wrote ").split(", ")) == set(map(str, new))
+        assert form.startswith(f"cgru: convert: format {to}, ") and ("not" not in form) == verified
+        assert following == f"cgru: convert: next: cgru translate -m {tmp_path / 'out' / name}"
+        assert read(following.split(" ")[-1]).structure == read(model).structure
 
 
 def test_a_warning_for_missing_vocabularies(model, tmp_path):
@@ -268,7 +285,7 @@ def test_tensorflow_is_not_imported(model, tmp_path):
 @pytest.mark.parametrize("ending", ["npz", "h5", "onnx"])
 def test_float16_is_stored_and_read_without_a_warning(model, ending):
     out = model.with_name(f"half.{ending}")
-    result = run(model, out, "--store", "float16", "--verify")
+    result = run(model, out, "--store", "float16", "--verify", "-q")
     assert (result.exit_code, result.stderr) == (0, "")
     expected = {name: array.astype("f2") for name, array in read(model).arrays.items()}
     if ending == "npz":

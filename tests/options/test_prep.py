@@ -45,6 +45,7 @@ def parsed(*arguments):
         (["--vocabulary-format", "json", "--joint-vocabulary", "--vocabulary-size", "90"],
          {"vocabulary_format": "json", "joint_vocabulary": True, "vocabulary_size": 90}),
         (["--sample", "0", "--seed", "3"], {"sample": 0, "seed": 3}),
+        (["--dev-lines", "500"], {"dev_lines": 500}),
         (["--max-length", "80", "--max-characters", "0", "--max-ratio", "2.5"],
          {"max_length": 80, "max_characters": 0, "max_ratio": 2.5}),
         (["--keep-empty", "--keep-invalid", "--keep-control", "--keep-identical",

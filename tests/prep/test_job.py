@@ -629,3 +629,55 @@ def test_result_is_the_same_after_kills(text, tmp_path):
     assert done.returncode == 0, done.stderr
     assert hashes(tmp_path / "cut") == hashes(tmp_path / "whole")
     assert not (tmp_path / "cut/.prep").exists()
+
+
+def test_text_to_validate_on_is_drawn_from_the_training_text(job, tmp_path, capfd):
+    """By the seed, and disjoint: each pair is in one of the two, with its raw target."""
+    repeated = [*PAIRS, *PAIRS[:50], ("a", "A" * 3000)]
+    sides = [tmp_path / f"repeated.{side}" for side in ("en", "de")]
+    for side, lines in zip(sides, zip(*repeated, strict=True), strict=True):
+        side.write_text("".join(f"{line}\n" for line in lines))
+    of = {"source": (str(sides[0]),), "target": (str(sides[1]),), "lowercase": True}
+    dev = []
+    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
+        folder = job(tmp_path / name, dev_lines=40, seed=seed, vocabulary_format="json", **of)
+        rows = {
+            part: [
+                tuple(Preprocessing.read(folder).undo(line, side) for line, side in pair)
+                for pair in zip(
+                    *(
+                        [
+                            (line, side)
+                            for line in (folder / f"{part}.{end}").read_text().splitlines()
+                        ]
+                        for side, end in (("source", "src"), ("target", "trg"))
+                    ),
+                    strict=True,
+                )
+            ]
+            for part in ("train", "dev")
+        }
+        assert len(rows["dev"]) == 40 and not set(rows["dev"]) & set(rows["train"])
+        known = {(source.lower(), target.lower()): target for source, target in PAIRS}
+        assert {*rows["dev"], *rows["train"]} == known.keys()
+        assert [known[pair] for pair in rows["dev"]] == (
+            folder / "dev.ref"
+        ).read_text().splitlines()
+        dev.append(rows["dev"])
+    assert dev[0] == dev[1] != dev[2]
+    assert "260 of 351 pairs kept" in capfd.readouterr().err
+    with pytest.raises(CgruError, match="only 300 pairs are left"):
+        job(tmp_path / "d", dev_lines=300, **of)
+    job(tmp_path / "e", **of)
+    assert "no text to validate on" in capfd.readouterr().err
+
+
+def test_a_folder_of_a_version_without_an_option_is_up_to_date(job, capfd):
+    manifest = job() / "manifest.json"
+    content = json.loads(manifest.read_text())
+    del content["request"]["options"]["dev_lines"]
+    manifest.write_text(json.dumps(content))
+    job()
+    assert "up to date" in capfd.readouterr().err
+    with pytest.raises(CgruError, match="--dev-lines was 0, is 5"):
+        job(dev_lines=5)

@@ -1,6 +1,7 @@
 """Small models in files, and the commands run on them in this process."""
 
 import json
+import re
 
 import numpy as np
 from cases import random_arrays, tiny
@@ -48,7 +49,7 @@ def as_marian(path, yaml):
 
 
 def in_process(command, folder):
-    """A function that runs the command on files: (exit code, output, messages)."""
+    """A function that runs the command on files: (exit code, output, other messages)."""
 
     def run(*arguments, text=None, output=None):
         target = output or folder / "out.txt"
@@ -63,7 +64,8 @@ def in_process(command, folder):
         if result.exception and not isinstance(result.exception, SystemExit):
             raise result.exception
         text = target.read_bytes().decode("utf-8") if target.exists() else ""
-        return result.exit_code, text, result.stderr
+        report = rf"cgru: {command}: wrote [\d,]+ lines to {re.escape(str(target))}\n"
+        return result.exit_code, text, re.sub(report, "", result.stderr)
 
     return run
 

@@ -11,6 +11,7 @@ from cgru_cli.train.examples import Example
 from cgru_cli.train.loop import FIRST_LINE, Training, Validation
 from cgru_cli.train.plan import TrainingPlan
 from cgru_cli.train.run.folder import RunFolder
+from cgru_cli.train.run.forecast import Text
 from cgru_cli.train.run.log import TrainingLog
 from cgru_cli.train.run.other_workers import NoValidation
 from cgru_cli.train.run.patience import Patience
@@ -70,6 +71,11 @@ def run(tmp_path):
                 return {}
 
         class Validator:
+            per_word = None
+
+            def look(self, arrays, check):
+                return self.run(arrays, 0, 0, check)
+
             def run(self, arrays, epoch, updates, check):
                 for _ in range(100):
                     now[0] += validation / 100
@@ -101,7 +107,7 @@ def run(tmp_path):
         Training(
             plan=plan,
             examples=Examples(),
-            pairs=200,
+            text=Text(200, 800),
             step=Step(),
             sampler=None,
             validation=validates if validation else NoValidation(),
@@ -217,13 +223,83 @@ def test_the_end_of_an_epoch_comes_before_the_end_of_training(run, compat):
     assert ended.course.progress.epochs == (1 if compat else 2)
 
 
+def test_the_log_follows_the_clock(run):
+    """A line after half a minute at the start, later after a twentieth of the time."""
+    ended = run(update=7.0, after="900u", disp_freq="900u", save_freq="0")
+    times = [7.0 * int(line.split(" : ")[1][4:]) for line in ended.lines if " : Sen. " in line]
+    gaps = [later - time for time, later in zip([0.0, *times], times, strict=False)]
+    assert all(gap <= max(30, 0.05 * time) + 7 for gap, time in zip(gaps, times, strict=True))
+    assert 40 < len(times) < 90
+    signs = run(update=7.0, after="90u", disp_freq="30u", save_freq="0", compat="marian").lines
+    signs = signs[len(ended.lines) :]  # both wrote the same file
+    shown = [line.split(" : ")[1] for line in signs if " : Sen. " in line]
+    assert shown == ["Up. 5", "Up. 30", "Up. 60", "Up. 90"]  # as before
+
+
+def test_the_log_says_what_to_expect(run):
+    """From the updates of the first ten seconds, except the first, which traces the model."""
+    given = {"update": 2.0, "validation": 1.0, "valid_freq": "50u", "after": "150u"}
+    ended = run(**given, save_freq="1e,1m")
+    place, line = next((n, x) for n, x in enumerate(ended.lines) if x.startswith("Expected: "))
+    assert line.startswith(
+        "Expected: 3m20s an epoch (800 target words, about 100 updates), first validation after "
+        "1m40s, first save after 1m00s; end after 5m00s at the latest; "
+    )
+    assert "not known for these options and this size" in line
+    assert sum(x.startswith("Expected: ") for x in ended.lines) == 1 and place < 3
+    (validated, _), _ = validations(ended)[0][:2], None
+    assert validated * 2.0 == 100  # as expected
+    run(**given, compat="marian")
+    resumed = run(**given | {"after": "200u"}, resumed=ended)
+    assert sum(x.startswith("Expected: ") for x in resumed.lines) == 1  # of the first run
+
+
+def looks(ended):
+    return [line.split(" : ")[1] for line in ended.lines if line.startswith("[look]")]
+
+
+def test_a_first_look_counts_for_nothing_else(run):
+    """After a tenth of an epoch, but not in the first half minute, and once in a run."""
+    given = {"validation": 2.0, "valid_freq": "1e", "save_freq": "0", "early_stopping": 0}
+    ended = run(**given, after="250u")
+    assert looks(ended) == ["Up. 30"] and validations(ended)[0] == [100, 200]
+    assert ended.course.looked_at == 30
+    assert ended.course.progress.seconds == pytest.approx(ended.now) == pytest.approx(256)
+    plain = run(**given, after="250u", compat="nematus")
+    assert looks(plain) == ["Up. 30"] and plain.patience == ended.patience
+    stopped = run(**given, after="50u")
+    run(**given, after="90u", resumed=stopped)
+    slow = run(update=70.0, **given, after="12u")
+    assert looks(slow) == ["Up. 30", "Up. 30", "Up. 9"]  # of all runs; the last after ten minutes
+
+
+def test_a_look_that_a_signal_stops_is_repeated(run):
+    stop = SimpleNamespace(asked=False, end=lambda: None)
+    given = {"validation": 2.0, "valid_freq": "1e", "stop": stop}
+
+    class Asked(SimpleNamespace):
+        """Asks to stop in the middle of the look."""
+
+        @property
+        def asked(self):
+            self.count += 1
+            return self.count == self.limit
+
+    given["stop"] = Asked(count=0, limit=85, end=lambda: None)
+    ended = run(**given, after="250u")
+    assert ended.lines[-1] == "Stopped after update 30; saved" and not looks(ended)
+    assert ended.course.looked_at == 0
+    assert looks(run(validation=2.0, valid_freq="1e", after="60u", resumed=ended)) == ["Up. 30"]
+
+
 def test_a_first_line_is_logged_within_a_minute(run):
     ended = run(update=7.0, after="90u", disp_freq="30u", save_freq="0")
     signs = [line for line in ended.lines if line.startswith("Ep. 1")]
     first = int(FIRST_LINE // 7) + 1
-    assert [line.split(" : ")[1] for line in signs] == ["Up. 6", "Up. 30", "Up. 60", "Up. 90"]
-    assert f"Up. {first} " in signs[0] and signs[0].endswith(" : 6.7% : ETA 9m48s")
-    assert "Time 210.00s" in signs[1]  # of all thirty updates
+    assert [line.split(" : ")[1] for line in signs] == [f"Up. {n}" for n in range(5, 91, 5)]
+    left = "5.0% of epoch 1, 11m05s left"
+    assert f"Up. {first} " in signs[0] and signs[0].endswith(f" : {left} : 5.6% : ETA 9m55s")
+    assert "Time 210.00s" in signs[5]  # of all thirty updates
 
 
 @pytest.mark.parametrize("updates", [1, 2])

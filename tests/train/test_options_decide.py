@@ -140,7 +140,7 @@ CHANGES = (
 OF_NO_EFFECT = {"lr_report", "disp_label_counts", "disp_translations"}
 NO_TRAINING = set(
     """
-    compat config defaults dump_config dry_run interpolate_env_vars relative_paths tsv_fields
+    compat config curves defaults dump_config dry_run interpolate_env_vars relative_paths tsv_fields
     sentencepiece_options sentencepiece_max_lines no_reload no_restore_corpus no_optimizer_reload
     no_spm_encode
     """.split()

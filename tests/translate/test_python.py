@@ -3,6 +3,8 @@
 import copy
 import os
 import pickle
+import pydoc
+import re
 import subprocess
 import sys
 import threading
@@ -11,7 +13,15 @@ import pytest
 from commands import write_model
 from patience import PATIENCE
 
-from cgru_cli import CgruError, PairScorer, Translator, UsageError, load_model
+from cgru_cli import (
+    CgruError,
+    PairScorer,
+    Translator,
+    UsageError,
+    load_model,
+    prepare,
+    train_model,
+)
 
 pytestmark = pytest.mark.usefixtures("prepared_once")
 LINES = ["a b c", "", "f f a d", "b unseen", "c"]
@@ -31,6 +41,48 @@ def test_the_result_has_the_shape_of_the_lines(translator):
     assert three[0].total >= three[1].total >= three[2].total
     assert [len(some) for some in translator.translate(LINES, n_best=2)] == [2, 1, 2, 2, 2]
     assert translator.translate([]) == [] and list(translator.translate(iter([]))) == []
+
+
+def test_a_line_has_no_line_break_within(translator, scorer):
+    for lines in ("a b\nc", ["a", "b\r\nc"], ("a", "b\nc")):
+        number = 1 if isinstance(lines, str) else 2
+        with pytest.raises(UsageError, match=rf"^line {number}: a line break .* text\.splitlines"):
+            translator.translate(lines)
+    with pytest.raises(UsageError, match=r"^pair 1: a line break"):
+        scorer.score([("a", "b\nc")])
+    plain = translator.translate("a b c")
+    for ending in ("\n", "\r\n"):  # as of the lines of a file
+        assert translator.translate(f"a b c{ending}").text == plain.text
+
+
+def test_a_tuple_means_the_same_as_a_list(path, translator, scorer):
+    def texts(results):
+        return [one.text for one in results]
+
+    ensembles = []
+    for kind in (list, tuple):
+        lines, pairs = kind(LINES), kind((line, "A") for line in LINES)
+        assert texts(translator.translate(lines)) == texts(translator.translate(LINES))
+        assert [one.total for one in scorer.score(pairs)] == [
+            one.total for one in scorer.score([[line, "A"] for line in LINES])
+        ]
+        required = translator.translate("a b", constraints=kind([kind(["C", "E"])]))
+        assert {"C", "E"} & set(required.tokens)
+        assert translator.translate("a b", prefixes=kind(["C"])).tokens[0] == "C"
+        assert "C" not in translator.translate("a b", avoid=kind(["C"])).tokens
+        both = Translator(kind([path, path]), weights=kind([0.5, 0.5]))
+        ensembles.append(both.translate("a b", translation_maxlen=5).text)
+    assert ensembles[0] == ensembles[1]
+
+
+def test_help_lists_the_options_with_types_and_defaults():
+    for init in (Translator.__init__, PairScorer.__init__, prepare, train_model):
+        text = pydoc.plain(pydoc.render_doc(init))
+        listed = re.sub(r"cgru [a-z]+ --\S+", "", " ".join(text.split()))
+        assert not re.findall(r"--[a-z]\S+", listed.replace("--normalize-gradient", ""))  # Marian's
+    text = pydoc.plain(pydoc.render_doc(Translator))
+    assert "beam_size: int | None = None\n" in text and "workspace: int = 2048\n" in text
+    assert "mini_batch: int = 80\n" in pydoc.render_doc(train_model)
 
 
 def test_an_iterator_is_read_as_its_results_are_taken(translator):

@@ -10,6 +10,7 @@ from typing import Self
 from ...errors import CgruError, OutputClosed, UsageError, warn
 from ...system.atomic_files import atomic_write
 from ...system.lines import Source, check_distinct
+from ...system.terminal import tell
 from ..picture_style import check_installed
 from . import page, picture
 from .view import Sentence, View, model_names
@@ -31,13 +32,17 @@ class Heatmaps:
         models: Sequence[str] = (),
         inputs: Iterable[Source] = (),
         outputs: Iterable[str | None] = (),
+        *,
+        reports: str = "",
     ):
         """lines: such as `1,3-5`; None: the first lines. models: paths, for the title.
+
+        reports: the command that says on standard error what it wrote.
 
         Raises UsageError for an unknown suffix, for invalid lines, and if the file is one of the
         inputs or outputs; CgruError if it cannot be written.
         """
-        self.path = path
+        self.path, self._reports = path, reports
         self._sentences: dict[int, Sentence] = {}
         self._seen = 0
         self._chosen: set[int] | None = None
@@ -105,6 +110,8 @@ class Heatmaps:
                 file.write(text.encode("utf-8", errors="replace"))
             else:
                 picture.draw(file, self._kind, self._title, sentences)
+        if self._reports:
+            tell(f"{self._reports}: wrote the attention of {len(sentences):,} lines to {self.path}")
 
     def __enter__(self) -> Self:
         return self

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from ... import errors
 from ...errors import CgruError
 from ...options.feature_weights import FeatureWeights
+from ...system.terminal import tell
 from .entry import Entry, parse
 
 GAP = 10_000  # maximum number of sentences in a row without a hypothesis
@@ -115,6 +116,11 @@ class Reranker:
         """whole: write the whole list, best first. join: converts hypotheses to text."""
         self.sentences, self.weights, self.join = sentences, weights, join
         self._whole = whole
+        self._ranked = self._hypotheses = 0
+
+    def report(self, quiet: bool) -> None:
+        """Say how many hypotheses of how many sentences were ranked."""
+        tell(f"score: {self._hypotheses:,} hypotheses of {self._ranked:,} sentences ranked", quiet)
 
     def add(self, text: str) -> Iterator[str]:
         """Add lines of the list with their newlines; yields the output of each complete sentence.
@@ -129,6 +135,7 @@ class Reranker:
 
     def ranked(self, entries: Sequence[Entry]) -> str:
         """The output for the hypotheses of a sentence."""
+        self._ranked, self._hypotheses = self._ranked + 1, self._hypotheses + len(entries)
         if not entries:
             return "" if self._whole else "\n"
         totals = self.totals(entries)

@@ -68,9 +68,15 @@ class Tuner:
         tuned = self._tuned()
         write_json(str(options.tune), tuned)
         tell(_summary(tuned, options.width), options.quiet)
+        tell(f"score: wrote the weights to {options.tune}", options.quiet)
         if options.rerank is not None:
             self._reranker.weights = FeatureWeights(tuned["weights"], path=str(options.tune))
             yield from map(self._reranker.ranked, self._lists)
+
+    def report(self, quiet: bool) -> None:
+        """Say how many hypotheses were ranked, with --rerank."""
+        if self._plan.options.rerank is not None:
+            self._reranker.report(quiet)
 
     def _tuned(self) -> dict[str, Any]:
         """Tune, and return the content of the file of weights."""

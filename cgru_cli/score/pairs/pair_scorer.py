@@ -14,7 +14,8 @@ from ...options.keywords import (
     checked,
     in_python,
     iterated,
-    one_text,
+    lists,
+    one_line,
 )
 from ...options.score import ScoreOptions
 from ...options.translate import TranslateOptions
@@ -45,6 +46,7 @@ class PairScorer:
     Threads may share a scorer. Pickling stores the paths of the models.
     """
 
+    @lists(ScoreOptions, ScoringKeywords.__annotations__)
     def __init__(
         self,
         models: ModelSource | Sequence[ModelSource],
@@ -180,5 +182,5 @@ def _pair(numbered: tuple[int, Any]) -> Pair:
             f"pair {number}: (source, translation) is expected, not {shown(pair)}; "
             "a single pair goes into a list: [(source, translation)]"
         )
-    source, target = (one_text(f"pair {number}", text) for text in pair)
+    source, target = (one_line(f"pair {number}", text) for text in pair)
     return source, target

@@ -35,6 +35,11 @@ class Conventions:
     def __init__(self, options: TrainOptions):
         self.options = options
 
+    @property
+    def guides(self) -> bool:
+        """Whether the log follows the clock, says what to expect, and has a first look."""
+        return not self.options.compat
+
     def opening(
         self,
         line: str,

@@ -40,3 +40,6 @@ class NoValidation:
 
     def measure(self, *_: Any) -> None:
         pass
+
+    def look(self, *_: Any) -> None:
+        pass

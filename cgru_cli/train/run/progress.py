@@ -157,23 +157,13 @@ class End:
 
     limits: Sequence[Frequency]  # above 0
 
-    def shown(self, progress: Progress) -> str:
-        """The share done of the nearest limit, and the time left if known: `12.3% : ETA 1h02m`."""
-        if not self.limits:
-            return ""
-        share = min(1.0, max(limit.of_all(progress) / limit.every for limit in self.limits))
-        if not share or not progress.seconds:
-            return f"{share:.1%}"
-        seconds_left = progress.seconds * (1 - share) / share  # at the current speed
-        return f"{share:.1%} : ETA {_duration(seconds_left)}"
-
     def minutes_over(self, seconds: float) -> bool:
         """Whether these seconds of training reach a limit in minutes."""
         now = Progress(seconds=seconds)
         return any(limit.unit == "m" and limit.reached(now) for limit in self.limits)
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """`2d03h`, `1h02m`, `5m30s` or `12s`."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)

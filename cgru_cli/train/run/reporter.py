@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from . import curves
+from .forecast import Pace, forecast, shown_epoch, shown_left
 from .log import TrainingLog
 from .patience import Record
 from .progress import End, Progress
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from ..validation import Validator
     from .state import Course
     from .tensorboard import Summaries
+
+_BAR = 20  # characters of the progress bar
 
 
 class Reporter:
@@ -42,6 +45,7 @@ class Reporter:
         self._board, self._probe, self._devices = board, probe, devices
         self._compiled: set[tuple[int, int, int]] = set()  # shapes of batches
         self._updates = 0  # progress at the last line
+        self.pace: Pace | None = None  # of this process
 
     def training(
         self, course: Course, rate: float, last_batch: Sequence[Share] | None = None
@@ -80,16 +84,35 @@ class Reporter:
         self.log.line(plan.conventions.update(line, rate, self._share_done(progress)))
 
     def progress(self, course: Course) -> None:
-        """Draw the progress line on a terminal; the next call overwrites it."""
-        progress = course.progress
+        """Draw the progress bar of the epoch on a terminal; the next call overwrites it."""
+        progress, interval = course.progress, course.interval
+        done = min(_BAR, int(progress.share * _BAR))
+        whole = shown_left(self.pace, progress, self.end.limits)
         self.log.draw(
-            f"Ep. {progress.epoch} : Up. {progress.updates} : "
-            f"{course.interval.words_per_second:.0f} words/s{self._share_done(progress)}"
+            f"[{'#' * done}{'-' * (_BAR - done)}] {shown_epoch(self.pace, progress)} : "
+            f"Up. {progress.updates} : Cost {interval.mean_cost(self._plan.cost_type):.4f} : "
+            f"{interval.words_per_second:.0f} words/s{whole and f' : {whole}'}"
         )
 
     def _share_done(self, progress: Progress) -> str:
-        shown = self.end.shown(progress)
-        return f" : {shown}" if shown else ""
+        """The share done, and the time left, of the epoch and of the training if it has limits."""
+        shown = shown_left(self.pace, progress, self.end.limits)
+        guides = self._plan.conventions.guides
+        epoch = f" : {shown_epoch(self.pace, progress)}" if guides else ""
+        return f"{epoch} : {shown}" if shown else epoch
+
+    def forecast(self, pace: Pace) -> None:
+        """Log what to expect, from the first updates."""
+        self.log.line(forecast(pace, self._plan))
+
+    def look(self, progress: Progress, values: Mapping[str, float], per_word: float | None) -> None:
+        """Report a first look, which counts for nothing else; per_word: see `validation`."""
+        for metric, value in values.items():
+            self.log.line(
+                f"[look] Ep. {self._plan.logical_epoch.number(progress)} : Up. {progress.updates}"
+                f" : {metric} : {value:.6g} : a first look, not counted"
+            )
+            self.log.record("look", progress, **_measured(metric, value, per_word))
 
     def gradients(self, progress: Progress, shares: Sequence[Share]) -> None:
         """Record the norms of the first replica's gradients, with --log-gradients."""
@@ -145,8 +168,13 @@ class Reporter:
             self.log.line(f"Total translation time: {validator.seconds:.5f}s")
         validator.translated = []
 
-    def validation(self, progress: Progress, value: float, record: Record) -> None:
-        """Report the value of a metric; the record already includes it."""
+    def validation(
+        self, progress: Progress, value: float, record: Record, per_word: float | None = None
+    ) -> None:
+        """Report the value of a metric; the record already includes it.
+
+        per_word: the cross-entropy in nats per word, if it was measured.
+        """
         outcome = "new best"
         if record.stalled:
             best = math.nan if record.best is None else record.best
@@ -159,8 +187,7 @@ class Reporter:
         self.log.record(
             "valid",
             progress,
-            metric=record.metric,
-            value=value,
+            **_measured(record.metric, value, per_word),
             new_best=record.best_update == progress.updates,
             best=record.best,
             stalled=record.stalled,
@@ -179,3 +206,9 @@ class Reporter:
         """Draw the learning curves so far, with --plot."""
         if self._plan.options.plot:
             curves.draw(self._folder.records, self._folder.model)
+
+
+def _measured(metric: str, value: float, per_word: float | None) -> dict[str, Any]:
+    """The fields of a record; the cross-entropy of a sentence also per word, as in training."""
+    more = {"cost_per_word": per_word} if metric == "cross-entropy" and per_word else {}
+    return {"metric": metric, "value": value, **more}

@@ -47,6 +47,7 @@ class Course:
     valid_from: float = field(default=0.0, metadata=LATER)
     averages: CostAverages = field(default_factory=CostAverages, metadata=LATER)
     validated_at: int = field(default=0, metadata=LATER)  # updates before the last validation
+    looked_at: int = field(default=0, metadata=LATER)  # updates before the first look
 
     def validated(self, seconds: float, share: float) -> Progress:
         """Count a validation that took this many seconds; returns the progress.

@@ -1,9 +1,11 @@
 """Learning curves from the records of a training run."""
 
 import json
+from pathlib import Path
 
 import pytest
 
+from cgru_cli.cli import main
 from cgru_cli.errors import CgruError
 from cgru_cli.train.run import curves
 from cgru_cli.train.run.patience import LOWER_IS_BETTER
@@ -51,6 +53,48 @@ def test_costs_are_drawn_per_word(tmp_path):
         "cross-entropy": {"validation": [(1, 40.0)]},
         "ce-mean-words": {"training": [(1, 5.0)]},
     }
+
+
+def test_training_and_validation_share_a_panel_of_nats_per_word(tmp_path):
+    """A later record of the same update, such as of the metric of this name, has the same value."""
+    records = write(
+        tmp_path / "r",
+        train(1, 50.0) | {"cost_per_word": 5.0},
+        valid(1, 40.0) | {"cost_per_word": 4.0},
+        valid(1, 4.0, "ce-mean-words"),
+    )
+    assert curves.curves(records) == {
+        "ce-mean-words": {"training": [(1, 5.0)], "validation": [(1, 4.0)]},
+    }
+
+
+def test_runs_in_one_picture(tmp_path, monkeypatch, capsys):
+    """`cgru train --curves` needs no model, no text and no TensorFlow, and writes only pictures."""
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    for name, costs in (("a", (9, 8)), ("b", (7, 6))):
+        entries = [train(n, cost) for n, cost in enumerate(costs, 1)]
+        write(tmp_path / f"{name}.npz.metrics.jsonl", *entries, valid(2, 5.0, "chrf"))
+    main(["train", "--curves", "a.npz"], standalone_mode=False)
+    main(["train", "--curves", "a.npz", "b.npz", "-q"], standalone_mode=False)
+    assert capsys.readouterr().err == "cgru: train: wrote a.npz.png, a.npz.svg\n"
+    alone, together = (Path(name).read_text() for name in ("a.npz.svg", "curves.svg"))
+    assert ">training</text>" in alone and ">chrF</text>" in alone
+    for legend in ("a.npz, training", "b.npz, training", "a.npz, validation", "b.npz, validation"):
+        assert f">{legend}</text>" in together
+    pictures = {"a.npz.png", "a.npz.svg", "curves.png", "curves.svg"}
+    records = {"a.npz.metrics.jsonl", "b.npz.metrics.jsonl"}
+    assert {path.name for path in tmp_path.iterdir()} == pictures | records
+
+
+def test_runs_that_cannot_be_drawn(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    write(tmp_path / "new.npz.metrics.jsonl")
+    for name, message in (("none", "missing, so"), ("new", "nothing to draw yet")):
+        assert (
+            main(["train", "--curves", str(tmp_path / f"{name}.npz")], standalone_mode=False) == 1
+        )
+        assert message in capsys.readouterr().err
 
 
 def test_smoothing_keeps_a_line_and_removes_a_zigzag():

@@ -17,7 +17,7 @@ from cgru_cli.train.run.progress import (
     Interval,
     LogicalEpoch,
     Progress,
-    _duration,
+    duration,
 )
 
 
@@ -198,39 +198,13 @@ def test_lengths_that_are_refused(values):
 
 # -- limits ----------------------------------------------------------------------------------------
 
-NOW = Progress(epochs=1, updates=30, words=600, seconds=120.0, share=0.5)
-
-
-@pytest.mark.parametrize(
-    ("limits", "share", "left"),
-    [
-        ("120u", 0.25, 360.0),
-        ("3e", 0.5, 120.0),  # an epoch and a half
-        ("4m", 0.5, 120.0),
-        ("2400t", 0.25, 360.0),
-        ("120u,4m,0", 0.5, 120.0),  # the nearest limit
-        ("10u", 1.0, 0.0),
-        ("0", None, None),
-    ],
-)
-def test_the_limit_that_comes_first_decides(limits, share, left):
-    end = End([limit for limit in Frequency.parse_all(limits) if limit.every])
-    assert end.shown(NOW) == ("" if left is None else f"{share:.1%} : ETA {_duration(left)}")
-
-
-def test_the_share_done_and_the_time_left():
-    end = End(Frequency.parse_all("120u"))
-    assert end.shown(NOW) == "25.0% : ETA 6m00s"
-    assert end.shown(Progress()) == "0.0%"
-    assert End(()).shown(NOW) == ""
-
 
 @pytest.mark.parametrize(
     ("seconds", "shown"),
     [(0.4, "0s"), (59.6, "1m00s"), (3599, "59m59s"), (3720, "1h02m"), (183600, "2d03h")],
 )
 def test_durations(seconds, shown):
-    assert _duration(seconds) == shown
+    assert duration(seconds) == shown
 
 
 def test_limits_in_minutes():

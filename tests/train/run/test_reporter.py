@@ -77,7 +77,7 @@ def test_training(report, cost_type, cost):
     lines, records = report("training", COURSE, 1e-3, cost_type=cost_type, board=board)
     assert lines == [
         f"Ep. 2 : Up. 7 : Sen. 24 : Cost {cost:.8f} : Time 0.50s : 20.00 words/s : gNorm 1.5000"
-        " : L.r. 1.0000e-03"
+        " : L.r. 1.0000e-03 : 0.0% of epoch 2"
     ]
     assert records == [
         {
@@ -106,7 +106,7 @@ def test_the_share_done_is_shown_if_there_is_a_limit_but_not_in_marians_lines(re
     after = (Frequency(10),)
     for what, recorded in (("line", 0), ("training", 1)):
         (*_, line), records = report(what, COURSE, 1e-3, after=after)
-        assert line.endswith(" : L.r. 1.0000e-03 : 70.0% : ETA 1s")
+        assert line.endswith(" : L.r. 1.0000e-03 : 0.0% of epoch 2 : 70.0%")
         assert len(records) == recorded
         (*_, line), _ = report(what, COURSE, 1e-3, after=after, options=marian)
         assert line.endswith(" : gNorm 1.5000")
@@ -243,7 +243,9 @@ COST = 77.20562744 * 640
 )
 def test_training_lines(report, kind, seconds, expected):
     interval = Interval(cost=COST, words=7880, sentences=640, seconds=seconds, norm=0.69717)
-    (line,), _ = report("line", Course(MARIANS, interval=interval), 1e-4, cost_type=kind)
+    marian = TrainOptions(compat="marian", lr_report=True)
+    given = Course(MARIANS, interval=interval), 1e-4
+    (line,), _ = report("line", *given, cost_type=kind, options=marian)
     cost = re.compile(r"Cost ([\d.]+)")
     # Marian sums in 32 bits.
     assert float(cost.search(line)[1]) == pytest.approx(float(cost.search(expected)[1]), rel=1e-6)
