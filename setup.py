@@ -25,6 +25,7 @@ DOCUMENTS = [
 PREP = ["sacremoses", "subword-nmt"]
 PLOT = ["matplotlib"]
 TENSORBOARD = ["tensorboard"]
+DETECT = ["py3langid>=0.4,<1"]
 TUNE = ["scipy>=1.15"]
 RECIPES = [
     *QUICKSTART,
@@ -69,9 +70,9 @@ setup(
     install_requires=(ROOT / "requirements.txt").read_text().split(),
     extras_require={
         # all that an option needs and that pip installs without a compiler or a GPU
-        "all": sorted({*SERVE, *DOCUMENTS, *SENTENCES, *PREP, *PLOT, *TENSORBOARD, *TUNE}),
+        "all": sorted({*SERVE, *DOCUMENTS, *SENTENCES, *PREP, *PLOT, *TENSORBOARD, *TUNE, *DETECT}),
         "arpa": ["kenlm>=0.3,<0.4"],
-        "detect": ["py3langid>=0.4,<1"],
+        "detect": DETECT,
         "documents": DOCUMENTS,
         "docs": ["latex2mathml>=3.78,<4", "mkdocs>=1.6,<2", "mkdocs-material>=9.6,<10"],
         "gpu": ["tensorflow[and-cuda]", "onnxruntime-gpu>=1.20"],
@@ -95,7 +96,7 @@ setup(
             "selenium",
             *SERVE,
             *DOCUMENTS,
-            "py3langid>=0.4,<1",
+            *DETECT,
             "python-docx>=1.1",
             "markdown>=3",
             "fastapi",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..system.atomic_files import atomic_write
 from ..system.structured_files import read_bytes
-from ..system.terminal import ProgressCounter, tell
+from ..system.terminal import ProgressCounter, counted, tell
 from ..system.versions import installed
 from .reader import check_same_format, document_of
 
@@ -37,4 +37,4 @@ def translate_document(
         pairs = zip(document.segments, every, strict=True)
         # a segment without words has no translation
         file.write(document.written([one.text if one.source else x for x, one in pairs]))
-    tell(f"translate: wrote {len(document.segments):,} segments to {target}", quiet)
+    tell(f"translate: wrote {counted(len(document.segments), 'segment')} to {target}", quiet)

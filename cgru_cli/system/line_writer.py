@@ -8,7 +8,7 @@ from typing import Self
 
 from ..errors import CgruError, OutputClosed, writing
 from .lines import Source, path_of, status_of
-from .terminal import tell
+from .terminal import counted, tell
 
 
 class LineWriter:
@@ -99,7 +99,7 @@ class LineWriter:
             if not failed:
                 raise
         tell(
-            f"{self._reports}: wrote {self._lines:,} lines to {self.name}",
+            f"{self._reports}: wrote {counted(self._lines, 'line')} to {self.name}",
             quiet=not self._reports or failed,
         )
 

@@ -26,6 +26,11 @@ def tell(message: str, quiet: bool = False) -> None:
         write(f"cgru: {message}\n")
 
 
+def counted(number: int, noun: str) -> str:
+    """The number with the noun: `1 line`, `2,000 lines`."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
 def table(rows: Collection[Sequence[str]]) -> str:
     """Format rows as lines, with columns as wide as their widest cell."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -354,6 +354,7 @@ def test_the_model_for_any_language_is_that_of_the_text(several):
 
 
 def test_without_py3langid_any_language_is_that_of_the_first_model(several, web, monkeypatch):
+    detection.detected(GERMAN, ("de", "en"))  # the server has loaded it from now on
     monkeypatch.setitem(sys.modules, "py3langid", None)
     detection._identifier.cache_clear()
     assert several.get("/v1/models").json()["detects"] is False

@@ -188,7 +188,8 @@ def norm_of_gradient(structure, **rates):
     sources, targets = random_pairs(structure, 1, [(5, 5)] * 16)
     batch = Batch(*pad_source(sources), *pad_target(targets))
     drawn = np.random.default_rng(3)
-    dropped = masks(structure, Rates(**rates), drawn, 16, batch.source.shape[1], 6)
+    lengths = {"source_length": batch.source.shape[1], "target_length": 6}
+    dropped = masks(structure, Rates(**rates), drawn, sentences=16, **lengths)
     dropped = {name: tf.constant(mask) for name, mask in dropped.items()}
     with tf.GradientTape() as tape:
         tape.watch(arrays)

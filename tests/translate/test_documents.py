@@ -46,7 +46,8 @@ def run(*arguments):
 def test_a_page_is_translated_in_its_structure(model, tmp_path):
     source, target = tmp_path / "in.html", tmp_path / "out.html"
     source.write_text(PAGE)
-    assert run("-m", model, "--translation-maxlen", 6, "--document", source, target) == (0, "")
+    report = f"cgru: translate: wrote 2 segments to {target}\n"
+    assert run("-m", model, "--translation-maxlen", 6, "--document", source, target) == (0, report)
     found = re.fullmatch(
         r"<!doctype html>\n<h1>(.*)</h1><p>(.*)\n<p translate=no>a<script>a</script>",
         target.read_text(),
@@ -122,7 +123,7 @@ def test_devices_and_pipes_are_no_files_to_replace(model, tmp_path):
     device(full, FULL)
     os.mkfifo(pipe)
     link.symlink_to(full)
-    options = ("-m", model, "--translation-maxlen", 6, "--document", source)
+    options = ("-m", model, "--translation-maxlen", 6, "--quiet", "--document", source)
     assert run(*options, null) == (0, "")
     for path in (full, link):
         message = f"cgru: {path}: cannot be written: No space left on device\n"

@@ -62,7 +62,7 @@ def site(runtime_files, tmp_path_factory):
         folder = tmp_path_factory.mktemp(precision) / "site"
         result = convert(
             EXAMPLE, folder, "--to", "web", "--precision", precision,
-            "--runtime-files", runtime_files,
+            "--runtime-files", runtime_files, "--quiet",
         )  # fmt: skip
         assert (result.exit_code, result.output) == (0, "")
         return folder

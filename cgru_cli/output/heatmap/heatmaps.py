@@ -10,7 +10,7 @@ from typing import Self
 from ...errors import CgruError, OutputClosed, UsageError, warn
 from ...system.atomic_files import atomic_write
 from ...system.lines import Source, check_distinct
-from ...system.terminal import tell
+from ...system.terminal import counted, tell
 from ..picture_style import check_installed
 from . import page, picture
 from .view import Sentence, View, model_names
@@ -111,7 +111,8 @@ class Heatmaps:
             else:
                 picture.draw(file, self._kind, self._title, sentences)
         if self._reports:
-            tell(f"{self._reports}: wrote the attention of {len(sentences):,} lines to {self.path}")
+            lines = counted(len(sentences), "line")
+            tell(f"{self._reports}: wrote the attention of {lines} to {self.path}")
 
     def __enter__(self) -> Self:
         return self

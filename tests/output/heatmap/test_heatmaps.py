@@ -71,7 +71,7 @@ def alone(models, tmp_path_factory):
     for model, page in zip(models, pages, strict=True):
         arguments = ("-m", model, *write_texts(folder), *AS_JSON, "--heatmap", page)
         lines, messages = done(score(*arguments))
-        assert messages == ""
+        assert messages == f"cgru: score: wrote the attention of 5 lines to {page}\n"
         told.append([json.loads(line) for line in lines])
     return pages, told
 
@@ -157,7 +157,10 @@ def test_translate_shows_the_best_hypothesis(models, translate, tmp_path):
     page = tmp_path / "out.html"
     arguments = ("-m", models[0], "--n-best", "-n", *AS_JSON, "--heatmap", page)
     lines, messages = done(translate(*arguments, text=LINES))
-    assert messages == f"cgru: warning: {page}: without line 3, which has no words\n"
+    assert messages == (
+        f"cgru: warning: {page}: without line 3, which has no words\n"
+        f"cgru: translate: wrote the attention of 4 lines to {page}\n"
+    )
     best = {}
     for line in lines:
         if line.startswith("{"):
@@ -220,6 +223,7 @@ def test_pictures(models, score, texts, tmp_path):
     assert path.read_bytes().startswith(b"\x89PNG")
     assert messages == (
         f"cgru: warning: {path}: shows the first 4 of 5 lines; --heatmap-lines chooses others\n"
+        f"cgru: score: wrote the attention of 4 lines to {path}\n"
     )
 
 
@@ -252,7 +256,7 @@ def test_pictures_without_matplotlib(models, score, texts, tmp_path, monkeypatch
 def test_missing_lines(models, score, translate, texts, tmp_path):
     page = tmp_path / "out.html"
     arguments = ("-m", models[0], *texts, "--heatmap", page, "--heatmap-lines")
-    _, messages = done(score(*arguments, "2,6-9"))
+    _, messages = done(score(*arguments, "2,6-9", "--quiet"))
     assert messages == f"cgru: warning: {page}: without line 6, 7, 8, 9; the input has 5\n"
     assert list(data_of(page)) == [2]
     page.unlink()
