@@ -69,8 +69,22 @@ def write_batches(
     ]
 
 
-def follow(command: Sequence[str], line: str, updates: int, warm_up: int, threads: int) -> Updates:
-    """Run a program, and time its updates by its lines on stderr. Exits if it fails."""
+def follow(
+    command: Sequence[str],
+    line: str,
+    updates: int,
+    warm_up: int,
+    threads: int,
+    checkout: Path | None = None,
+) -> Updates:
+    """Run a program, and time its updates by its lines on stderr. Exits if it fails.
+
+    checkout: the folder from which Python imports cgru; by default the installed one.
+    """
+    environment = os.environ | {"OMP_NUM_THREADS": str(threads), "PYTHONUNBUFFERED": "1"}
+    if checkout:
+        # before all others, even the working directory
+        environment |= {"PYTHONPATH": str(checkout.resolve()), "PYTHONSAFEPATH": "1"}
     found, before = Updates(), (0.0, 0.0)
     with tempfile.NamedTemporaryFile("r") as usage, tempfile.TemporaryFile("w+") as other:
         child = subprocess.Popen(
@@ -80,7 +94,7 @@ def follow(command: Sequence[str], line: str, updates: int, warm_up: int, thread
             text=True,
             errors="replace",
             bufsize=1,
-            env=os.environ | {"OMP_NUM_THREADS": str(threads), "PYTHONUNBUFFERED": "1"},
+            env=environment,
         )
         assert child.stderr is not None
         said: list[str] = []

@@ -14,6 +14,9 @@ and the median is printed.
 - first: time from the start of the process to the first update, with empty and filled cache.
 - process: whole training programs on identical batches, one run each: `--warm-up` updates and then
   `--process-updates`. Prints their median words/s and its ratio to each peer's (see `peers.py`).
+- threads: whole trainings with 1, 2, 4, .. `--threads` on identical batches, and with `--against
+  FOLDER` those of another checkout of cgru. Prints words/s, CPU seconds and peak memory, and
+  the speed relative to one thread.
 - workers (`--workers N`): updates of one process compared with those of N processes that train
   together on this machine with the same total number of threads; bytes sent per update.
 """
@@ -82,8 +85,9 @@ def main() -> None:
     parser.add_argument("--nematus", type=Path, help="the folder that contains nematus/train.py")
     parser.add_argument(
         "--parts", nargs="*", default=["floor", "first", "process"],
-        choices=["floor", "first", "process"],
+        choices=["floor", "first", "process", "threads"],
     )  # fmt: skip
+    parser.add_argument("--against", type=Path, help="another checkout, for --parts threads")
     parser.add_argument("--workers", type=int, default=0, metavar="N")
     arguments = parser.parse_args()
     if arguments.peer and (arguments.type, arguments.cell) != ("cgru", "gru"):
@@ -160,22 +164,22 @@ class Bench:
 
     # -- whole processes -----------------------------------------------------------------------
 
-    def shared(self, updates: int) -> list[str]:
+    def shared(self, updates: int, threads: int = 0) -> list[str]:
         """The options that Marian shares."""
         return [
             "--mini-batch", str(self.a.batch), "--max-length", str(MAX_LENGTH - 1),
             "-l", "0.0001", "--clip-norm", "1", "--seed", "1", "--after", f"{updates}u",
-            "--disp-freq", "1u", "--cpu-threads", str(self.a.threads),
+            "--disp-freq", "1u", "--cpu-threads", str(threads or self.a.threads),
         ]  # fmt: skip
 
-    def cgru(self, model: Path, updates: int, *more: str) -> list[str]:
+    def cgru(self, model: Path, updates: int, *more: str, threads: int = 0) -> list[str]:
         embedding, state, _ = self.a.sizes
         texts, vocabularies = files(self.folder, self.a.type)
         return [
             sys.executable, "-m", "cgru_cli", "train", "-t", *texts, "-v", *vocabularies,
             "-m", str(model), "--defaults", "fixed", "--dim-emb", str(embedding),
             "--dim-rnn", str(state), *self.kind(),
-            *self.shared(updates), "--save-freq", "0", "--device", "cpu", *more,
+            *self.shared(updates, threads), "--save-freq", "0", "--device", "cpu", *more,
         ]  # fmt: skip
 
     def marian(self, model: Path, updates: int) -> list[str]:
@@ -205,20 +209,49 @@ class Bench:
             "--disp_freq", "1", "--valid_freq", "0", "--save_freq", "0",
         ]  # fmt: skip
 
+    def identical_batches(self) -> list[tuple[int, int]]:
+        """Write the text of the updates in order; the words of each timed update."""
+        return peers.write_batches(
+            self.folder / "src", self.folder / "trg", self.folder, batch=self.a.batch,
+            count=self.a.warm_up + self.a.process_updates, longest=MAX_LENGTH - 2,
+        )[self.a.warm_up:]  # fmt: skip
+
+    def in_order(self, precision: str, threads: int = 0) -> list[str]:
+        """The training by cgru on the text that `identical_batches` wrote."""
+        count = self.a.warm_up + self.a.process_updates
+        more = *IN_ORDER, "--precision", precision
+        command = self.cgru(self.folder / "model.npz", count, *more, threads=threads)
+        texts = {str(self.folder / side): str(self.folder / f"ordered.{side}")
+                 for side in ("src", "trg")}  # fmt: skip
+        return [texts.get(word, word) for word in command]
+
+    def threads(self) -> None:
+        """Compare the speed of `cgru train` with one and with several threads."""
+        words, most = self.identical_batches(), self.a.threads
+        counts = [*(2**n for n in range(most.bit_length()) if 2**n < most), most]
+        here = Path(__file__).parents[1]
+        for precision in self.a.precision:
+            for folder in filter(None, (self.a.against, here)):
+                alone = 0.0
+                for threads in counts:
+                    command = self.in_order(precision, threads)
+                    run = peers.follow(
+                        command, peers.LINES["cgru"], len(words), self.a.warm_up, threads, folder
+                    )
+                    self._remove_models()
+                    name = f"{folder.resolve().name}, {precision}, {threads} threads"
+                    speed = sum(target for _, target in words) / sum(run.wall)
+                    alone = alone or speed
+                    print(
+                        f"{peers.report(name, run, words)}; {speed / alone:.2f} x one thread",
+                        flush=True,
+                    )
+
     def process(self) -> None:
         """Compare the words/s of whole programs on identical batches."""
         count, warm_up = self.a.process_updates, self.a.warm_up
-        words = peers.write_batches(
-            self.folder / "src", self.folder / "trg", self.folder,
-            batch=self.a.batch, count=warm_up + count, longest=MAX_LENGTH - 2,
-        )[warm_up:]  # fmt: skip
-        programs: dict[str, list[str]] = {}
-        model = self.folder / "model.npz"
-        for precision in self.a.precision:
-            command = self.cgru(model, warm_up + count, *IN_ORDER, "--precision", precision)
-            texts = {str(self.folder / side): str(self.folder / f"ordered.{side}")
-                     for side in ("src", "trg")}  # fmt: skip
-            programs[f"cgru {precision}"] = [texts.get(word, word) for word in command]
+        words, model = self.identical_batches(), self.folder / "model.npz"
+        programs = {f"cgru {precision}": self.in_order(precision) for precision in self.a.precision}
         programs |= {peer: getattr(self, peer)(model, warm_up + count) for peer in self.a.peer}
         runs = {}
         for name, command in programs.items():
