@@ -55,6 +55,11 @@ class MarianOptions(Options):
         --embedding-vectors SRC TRG: initialise source and target embeddings from these word vectors
         (word2vec's text format)""")
 
+    data_weighting_type: str = MARIAN.choice(
+        "sentence", "word", default="sentence", needs="--data-weighting"
+    )("""
+        --data-weighting-type: whether --data-weighting holds one weight per sentence or one per
+        target word (and, if given, one for the end of the sentence)""")
     mini_batch_fit: bool = RUN.values(excludes="--mini-batch-words")("""
         --mini-batch-fit: make mini-batches as large as fits into --workspace""")
     workspace: int = MARIAN.whole(1, 16_777_216, default=2048, needs="--mini-batch-fit")("""
@@ -166,6 +171,9 @@ class MarianOptions(Options):
     suppress_unk: bool = MARIAN("""
         --suppress-unk: never produce the unknown word in translations of the validation text""")
 
+    valid_translation_output: str | None = DEV_FILES("""
+        --valid-translation-output FILE: file for translations of the validation text; {E} in its
+        name stands for the epoch, {U} for the update""")
     after_epochs: int = MARIAN.whole(0, 10**9, default=0)("""
         --after-epochs -e N (--max_epochs): end after N epochs; 0: no limit""")
     logical_epoch: tuple[str, ...] = MARIAN("""

@@ -43,11 +43,6 @@ class OptimizationOptions(BatchOptions):
     )("""
         --data-weighting FILE...: weights of the costs of sentences or words, a line for each line
         of the training text; a file for each pair of --train-sets""")
-    data_weighting_type: str = OBJECTIVE.choice(
-        "sentence", "word", default="sentence", needs="--data-weighting"
-    )("""
-        --data-weighting-type: whether --data-weighting holds one weight per sentence or one per
-        target word (and, if given, one for the end of the sentence)""")
     domain_weights: tuple[float, ...] = OBJECTIVE.number(
         0, 1_000_000, excludes="--objective mrt"
     )("""
@@ -114,11 +109,15 @@ class OptimizationOptions(BatchOptions):
         updates (u), epochs (e) or target words (t)""")
     lr_decay_inv_sqrt: str = RATE.frequency(
         "0",
-        by_data="4000u for adam unless --learn-rate or --lr-decay is given",
-        unless=("--learn-rate", "--lr-decay"),
+        by_data="4000u for adam unless --learn-rate or another decay is given",
+        unless=("--learn-rate", "--lr-decay", "--lr-decay-to-end"),
     )("""
         --lr-decay-inv-sqrt N[u|e|t]: decay the learning rate by sqrt(N / progress) once progress
         exceeds N updates (u), epochs (e) or target words (t); 0: no decay""")
+    lr_decay_to_end: str = RATE.choice("off", "linear", "cosine", "late", default="off")("""
+        --lr-decay-to-end: let the learning rate fall to 0 at the end that --after or --after-epochs
+        sets: from the first update in a line (linear) or along a cosine, or in a line over the last
+        fifth of the training (late)""")
     lr_decay: float = RATE.number(0, 10, default=0.0)("""
         --lr-decay F: factor of each decay of the learning rate; 0: no decay""")
 

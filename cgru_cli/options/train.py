@@ -18,7 +18,6 @@ from .scope import Scope
 
 VALIDATION = Group("Validation")
 DEV_TEXT = Group("Validation", applies_to=Scope.VALIDATION)
-DEV_FILES = Group("Validation", applies_to=Scope.VALIDATION | Scope.MACHINE)
 END = Group("End of training")
 SAVING = Group("Saving")
 LOG = Group("Log")
@@ -60,9 +59,6 @@ class TrainOptions(MarianOptions, OptimizationOptions, ModelOptions):
         1, 1000, by_data="--beam-size if that is given, otherwise 1", unless="--beam-size"
     )("""
         --valid-beam-size K: beam size of validation, if it differs from --beam-size""")
-    valid_translation_output: str | None = DEV_FILES("""
-        --valid-translation-output FILE: file for translations of the validation text; {E} in its
-        name stands for the epoch, {U} for the update""")
     beam_size: int = VALIDATION.whole(1, 1000, default=5, applies_to=Scope.DECODER)("""
         -b --beam-size K: beam size, saved as the model's default, and used in validation (see
         --valid-beam-size)""")

@@ -89,7 +89,6 @@ class TrainingPlan:
         self.chosen, self.recorded = chosen or {}, recorded or Recorded({}, {})
         # how the run logs, ends and saves
         self.conventions = _CONVENTIONS.get(options.compat, NematusConventions)(options)
-        self.schedule = Schedule(options)  # the learning rate at any progress
         # how the log averages and names costs
         by_words: CostType = "cross-entropy" if options.cost_type == "ce-mean" else "ce-mean-words"
         self.cost_type: CostType = "risk" if options.minimizes_risk else by_words
@@ -102,6 +101,7 @@ class TrainingPlan:
         self.after = tuple(  # limits, any of which ends the training
             self.logical_epoch.limit(limit, exceeded=exceeded) for limit in limits if limit.every
         )
+        self.schedule = Schedule(options, self.after)  # the learning rate at any progress
         self.valid = Frequency.parse(options.valid_freq)
         self.save = Frequency.parse_all(options.save_freq)
         self.display = Frequency.parse(options.disp_freq)
@@ -146,6 +146,8 @@ class TrainingPlan:
                 "nothing would end this training: add --after or --after-epochs, or text to "
                 "validate on with --valid-sets"
             )
+        if options.lr_decay_to_end != "off" and not self.after:
+            raise UsageError("--lr-decay-to-end needs an end: add --after or --after-epochs")
         if options.lr_decay and options.lr_decay_strategy == "stalled" and not self.metrics:
             raise UsageError(
                 "--lr-decay: the strategy `stalled` needs validation; choose another "

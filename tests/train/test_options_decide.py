@@ -117,6 +117,7 @@ CHANGES = (
          lr_words_ref=99, throw_on_divergence=(9.0,),
          valid_reset_stalled=True, valid_reset_all=True)
     | given("plan", {"mini_batch_fit": True}, workspace=99)
+    | given("plan", {"after": "9u"}, lr_decay_to_end="late")
     | given("plan", {"lr_warmup": "5u"}, lr_warmup_start_rate=1e-9, lr_warmup_cycle=True,
             lr_warmup_at_reload=True)
     | given("plan", DECAY | {"lr_warmup": "5u"}, lr_decay_repeat_warmup=True)

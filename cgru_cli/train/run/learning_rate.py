@@ -1,17 +1,29 @@
 """The learning rate, a function of progress and of the number of stalled validations.
 
 The rules are Marian's (src/training/scheduler.h): the rate grows linearly, then falls with the
-inverse square root of progress; in addition, it decays in steps.
+inverse square root of progress; in addition, it decays in steps. A rate that falls to 0 at the end
+of training is not in Marian.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 
 from ...errors import UsageError
 from ...options.train import TrainOptions
 from .patience import Patience
 from .progress import Frequency, Progress
+
+_LAST = 0.2  # share of the training over which "late" decays (Haegele et al. 2024)
+
+# The factor of the rate by the share of the training that is done, for --lr-decay-to-end.
+TO_END: dict[str, Callable[[float], float]] = {
+    "off": lambda done: 1.0,
+    "linear": lambda done: 1 - done,
+    "cosine": lambda done: (1 + math.cos(math.pi * done)) / 2,
+    "late": lambda done: min(1.0, (1 - done) / _LAST),
+}
 
 
 class Schedule:
@@ -27,9 +39,12 @@ class Schedule:
       reaches the second number; `Patience` counts.
     """
 
-    def __init__(self, options: TrainOptions):
-        """Raises UsageError for options that contradict each other."""
+    def __init__(self, options: TrainOptions, after: Sequence[Frequency] = ()):
+        """after: the limits of the training. Raises UsageError for options that contradict each
+        other.
+        """
         self._options, self._by = options, options.lr_decay_strategy
+        self._to_end, self._after = TO_END[options.lr_decay_to_end], after
         self.warmup = Frequency.parse(options.lr_warmup)
         self._sqrt = Frequency.parse(options.lr_decay_inv_sqrt)
         start = options.lr_decay_inv_sqrt_start
@@ -77,6 +92,9 @@ class Schedule:
         if width := self._sqrt.every:
             beyond = max(0, self.counted(self._sqrt, progress) - self._sqrt_start.every)
             rate *= math.sqrt(width / (width + beyond))
+        if self._after:
+            share = max(limit.of_all(progress) / limit.every for limit in self._after)
+            rate *= self._to_end(min(1.0, share))
         if decay := self._options.lr_decay:
             rate *= decay ** self.decays(progress, decays)
         return rate

@@ -1,12 +1,14 @@
 """Series of learning rates, calculated by hand or printed by Marian."""
 
+import math
+
 import pytest
 
 from cgru_cli.errors import UsageError
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.train.run.learning_rate import Schedule
 from cgru_cli.train.run.patience import Patience
-from cgru_cli.train.run.progress import Progress
+from cgru_cli.train.run.progress import Frequency, Progress
 
 
 def rates(schedule, unit, points):
@@ -51,6 +53,33 @@ def test_warm_up_in_words_and_epochs():
     marian = scheduled(1.0, lr_warmup="4e", compat="marian")
     assert rates(marian, "epochs", range(5)) == pytest.approx([0.25, 0.5, 0.75, 1, 1])
     assert marian.at(Progress(epochs=1, share=0.5)) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        ("off", [2, 2, 2, 2, 2]),
+        ("linear", [2, 1.5, 1, 0.2, 0]),
+        ("cosine", [2, 1 + 0.5**0.5, 1, 1 - math.cos(math.pi / 10), 0]),
+        ("late", [2, 2, 2, 1, 0]),
+    ],
+)
+def test_the_rate_falls_to_zero_at_the_nearest_end(shape, expected):
+    options = TrainOptions(learn_rate=2.0, lr_decay_to_end=shape)
+    schedule = Schedule(options, [Frequency(400), Frequency(10, "e"), Frequency(90, "m")])
+    assert rates(schedule, "updates", [0, 100, 200, 360, 400]) == pytest.approx(expected)
+    points = [Progress(epochs=n // 4, share=n % 4 / 4) for n in (0, 10, 20, 36, 40)]
+    assert [schedule.at(point) for point in points] == pytest.approx(expected)
+    assert rates(schedule, "seconds", [0, 1350, 2700, 4860, 5400]) == pytest.approx(expected)
+    assert rates(Schedule(options, [Frequency(800)]), "updates", [0, 200]) == pytest.approx(
+        expected[:2]
+    )  # a later end stretches it
+
+
+def test_the_fall_multiplies_the_warm_up():
+    options = TrainOptions(learn_rate=1.0, lr_warmup="4u", lr_decay_to_end="linear")
+    found = rates(Schedule(options, [Frequency(8)]), "updates", range(0, 9, 2))
+    assert found == pytest.approx([0, 0.5 * 6 / 8, 0.5, 2 / 8, 0])
 
 
 def test_inverse_square_root():
