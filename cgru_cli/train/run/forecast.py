@@ -1,4 +1,4 @@
-"""What to expect of a training run, from a few timed updates and from the recipes' results."""
+"""Forecasts of a training run: times from a few updates, quality from the results of recipes."""
 
 from __future__ import annotations
 
