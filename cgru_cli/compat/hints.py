@@ -10,10 +10,10 @@ from ..errors import UsageError
 from ..options.command_line import is_flag
 from ..options.flags import flag as flag_of
 from ..options.flags import statements
+from ..options.toolkits import named_here
 from .reading import parse
 from .row import Alias, Checked, NoEffect, Option, Refused, Row, Takes
 from .tables import PROGRAMS, Table, table_of
-from .toolkits import named_here
 
 OWNERS = {
     "nematus": "Nematus'",
@@ -30,7 +30,7 @@ def advice(message: str, unknown: str, command: str, words: Sequence[str], optio
     message: the error if the line is cgru's; unknown: the option that cgru lacks, "" if there is
     none.
     """
-    if here := named_here(unknown, command, words):
+    if here := named_here(unknown, options, words):
         return here
     for program in PROGRAMS:
         table = table_of(program, command)

@@ -20,6 +20,7 @@ from .flags import statements
 from .prep import PrepOptions
 from .score import ScoreOptions
 from .similar_names import similar
+from .toolkits import flags_here
 from .train import TrainOptions
 from .translate import TranslateOptions
 
@@ -144,14 +145,12 @@ def checked(options: type, given: Mapping[str, Any], known: Sequence[str]) -> di
     """Check keyword arguments, and return them as option values; `known`: the accepted names.
 
     Accepts paths and lists for options that take text and tuples. Raises UsageError for other
-    names, suggesting a similar name, and for values of the wrong type.
+    names, suggesting the name here or a similar one, and for values of the wrong type.
     """
     values: dict[str, Any] = {}
     for name, value in given.items():
         if name not in known:
-            near = similar(name, known, 1)
-            meant = f"; did you mean {near[0]}?" if near else ""
-            raise UsageError(f"{name}: no such option{meant}")
+            raise UsageError(f"{name}: no such option{_advice(name, options, known)}")
         stated, default = statements(options)[name]
         listed = isinstance(value, list | tuple)
         if listed and not stated.many:
@@ -171,8 +170,34 @@ def checked(options: type, given: Mapping[str, Any], known: Sequence[str]) -> di
     return values
 
 
+def _advice(typed: str, options: type, known: Collection[str]) -> str:
+    """What to use instead of an unknown argument, which may be another toolkit's; "" if unknown."""
+    flags = flags_here(typed, options)
+    fields = [
+        field
+        for field, (stated, _) in statements(options).items()
+        if stated.name in flags or f"--{typed}" in (*stated.flags, *stated.aliases)
+    ]
+    arguments = [*fields, *(_ARGUMENTS[field] for field in fields if field in _ARGUMENTS), typed]
+    if here := [name for name in arguments if name in known]:
+        return f"; it is called {' and '.join(here)} here"
+    if options is TranslateOptions:
+        for argument in arguments:
+            if argument in TranslatorKeywords.__annotations__:
+                return f"; give {argument} to Translator"
+            if argument in ("n_best", *OfLine.__annotations__):
+                return f"; give {argument} to Translator.translate"
+    near = similar(typed, known, 1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
 # Python arguments whose names or values differ from the options.
-_ARGUMENTS = {"force_decode": "prefixes", "model": "models", "metric": "metrics"}
+_ARGUMENTS = {
+    "force_decode": "prefixes",
+    "model": "models",
+    "metric": "metrics",
+    "n_best_size": "n_best",
+}
 _FLAG = re.compile(r"cgru [a-z]+ [^);,]*|(?<![\w-])--[a-z][\w-]*")
 
 

@@ -316,7 +316,8 @@ class Translator:
         whole = hasattr(n_best, "__index__") and not isinstance(n_best, bool)
         if n_best is not None and not (whole and 0 < n_best <= 1000):
             raise UsageError(f"n_best: a whole number from 1 to 1000 is expected, not {n_best!r}")
-        values = checked(TranslateOptions, options, [*SearchKeywords.__annotations__])
+        known = [*SearchKeywords.__annotations__, "n_best"]
+        values = checked(TranslateOptions, options, known)
         search = self._search
         values |= {"n_best": n_best is not None, **form}
         if values.get("mbr"):

@@ -14,6 +14,7 @@ from cgru_cli.options.keywords import (
     in_python,
 )
 from cgru_cli.options.score import ScoreOptions
+from cgru_cli.options.train import TrainOptions
 from cgru_cli.options.translate import TranslateOptions
 
 # Options of the commands' files and their output, and those that Python has as other arguments.
@@ -94,3 +95,32 @@ def test_messages_speak_python(message, expected):
         with pytest.raises(kind) as caught, in_python():
             raise kind(message)
         assert str(caught.value) == expected
+
+
+TRANSLATOR = [*TranslatorKeywords.__annotations__]
+CALL = [*SearchKeywords.__annotations__, "n_best"]
+
+
+@pytest.mark.parametrize(
+    ("options", "known", "typed", "advice"),
+    [
+        (TranslateOptions, CALL, "num_beams", "it is called beam_size here"),
+        (TranslateOptions, CALL, "max_length", "it is called translation_maxlen here"),
+        (TranslateOptions, CALL, "lenpen", "it is called normalize here"),
+        (TranslateOptions, CALL, "num_return_sequences", "it is called n_best here"),
+        (TranslateOptions, CALL, "batch_size", "it is called mini_batch here"),  # Nematus'
+        (TranslateOptions, CALL, "device", "give device to Translator"),
+        (TranslateOptions, TRANSLATOR, "nbest", "give n_best to Translator.translate"),
+        (TranslateOptions, TRANSLATOR, "prefixes", "give prefixes to Translator.translate"),
+        (TranslateOptions, TRANSLATOR, "beam_sise", "did you mean beam_size?"),
+        (TranslateOptions, TRANSLATOR, "temperature", ""),
+        (TrainOptions, ["model"], "output_dir", "it is called model here"),
+        (TrainOptions, ["learn_rate"], "learning_rate", "it is called learn_rate here"),
+        (TrainOptions, ["enc_depth", "dec_depth"], "num_layers", "it is called enc_depth and dec_"),
+    ],
+)
+def test_arguments_of_other_toolkits_and_functions(options, known, typed, advice):
+    with pytest.raises(UsageError) as error:
+        checked(options, {typed: 1}, known)
+    assert str(error.value).startswith(f"{typed}: no such option{advice and f'; {advice}'}")
+    assert bool(advice) == (";" in str(error.value))
