@@ -12,6 +12,7 @@ from ..errors import CgruError, parsing, warn
 from ..parameters.names import INERT, is_training_array, parameters
 from ..parameters.parameter import MARIAN, Dialect, Parameter
 from ..parameters.structure import Bias, Structure
+from ..system.terminal import counted
 from .array_files import StoredArray
 from .dialects import DESCRIPTIONS, convention, program, recognise, refuse_uncomputable, smoothed
 from .model import Model, ModelSettings
@@ -173,7 +174,7 @@ def _check(
     rows = parameters(structure)
     if missing := [p for p in rows if p.name not in arrays]:
         wanted = [f"{p.names.get(dialect, p.name)} {p.size(structure)}" for p in missing]
-        count = f"{len(missing)} array{'' if len(missing) == 1 else 's'}"
+        count = counted(len(missing), "array")
         raise CgruError(f"{path}: missing {count}: expected {_first_four(wanted)}")
     if extra := [arrays[name].stored.name for name in set(arrays) - {p.name for p in rows}]:
         raise CgruError(f"{path}: {_listed(extra)} not part of the model found here")

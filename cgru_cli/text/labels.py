@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import CgruError
 from ..parameters.structure import FIRST_LABEL
+from ..system.terminal import counted
 from .vocabulary import UNK_NAMES, Vocabulary, shown
 
 
@@ -38,9 +39,7 @@ def check_tags(source: Sequence[tuple[int, ...]], tags: Sequence[Any]) -> None:
     """Raises CgruError unless each word has one tag. source: from `with_starts`."""
     words = sum(columns[-1] for columns in source)
     if words != len(tags):
-        raise CgruError(
-            f"{len(tags)} tag{'s' * (len(tags) != 1)} for {words} word{'s' * (words != 1)}"
-        )
+        raise CgruError(f"{counted(len(tags), 'tag')} for {counted(words, 'word')}")
 
 
 def check_labels(vocabulary: Vocabulary) -> None:

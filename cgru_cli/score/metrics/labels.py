@@ -15,6 +15,7 @@ from sacrebleu.metrics.base import Metric, Score, Signature
 
 from ...errors import CgruError
 from ...system.lines import tokens
+from ...system.terminal import counted
 
 SEED = 12345  # sacreBLEU's random seed for resampling
 
@@ -136,8 +137,7 @@ def check_lines(name: str, lines: Sequence[str], reference: str, references: Seq
         count, expected = len(tokens(line)), len(tokens(right))
         if count != expected:
             raise CgruError(
-                f"{name}: line {number}: {count} label{'s' * (count != 1)}, "
-                f"{expected} in {reference}"
+                f"{name}: line {number}: {counted(count, 'label')}, {expected} in {reference}"
             )
 
 
