@@ -16,7 +16,7 @@ from . import adaptation
 from .dev_set import DevSet
 from .dry_run import opening
 from .examples import EpochExamples, device_shares, groups, size_of
-from .loop import OnValidation, Training, Validation
+from .loop import Training
 from .run.forecast import Pace
 from .run.log import TrainingLog
 from .run.other_workers import NoReporter, NoSaving, NoValidation, no_log
@@ -25,7 +25,9 @@ from .run.reporter import Reporter
 from .run.saving import Saving
 from .run.state import VALIDATION_TEXT, Course, identity
 from .run.tensorboard import Summaries
+from .run.validation import OnValidation, Validation
 from .setup import Setup
+from .update import memory_named, update
 from .validation import Validator
 
 if TYPE_CHECKING:
@@ -224,9 +226,9 @@ def timed_updates(setup: Setup) -> Pace:
     data, pace = EpochExamples(setup.corpus, model.structure, options, grid=jit), Pace(setup.text)
     for group in groups(data.epoch(0, 0), options.optimizer_delay):
         started, (_, words) = time.perf_counter(), size_of(group)
-        rate, size = plan.schedule.of_update(options.learn_rate, words)
-        batches = device_shares(group, step.replicas, sampler, 0)
-        step.update(batches, divisor=words, rate=rate, size=size)
+        with memory_named(group):
+            shares = device_shares(group, step.replicas, sampler, 0)
+            update(step, plan, group, shares, options.learn_rate)
         pace.add(words, time.perf_counter() - started)
         if pace.is_known:
             break

@@ -12,11 +12,11 @@ from ..system import tensorflow_start, terminal
 from ..system.signals import Stopped, StopRequest
 from .builders import build_optimizer, build_training, timed_updates
 from .dry_run import describe
-from .loop import OnValidation
 from .plan import Request
 from .run.curves import draw_runs
 from .run.forecast import LEAST, forecast
 from .run.state import shared_options
+from .run.validation import OnValidation
 from .setup import Setup, read_inputs
 from .tab_separated import with_standard_input
 

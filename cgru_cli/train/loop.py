@@ -21,63 +21,19 @@ from .run.progress import Progress, any_due
 from .run.reporter import Reporter
 from .run.saving import Saving
 from .run.state import Course
-from .validation import COSTS
-from .validation_script import Check, lines_of
+from .update import memory_named, update
 
 if TYPE_CHECKING:
     from ..optimization.minimum_risk import Sampler
     from ..optimization.replicas import Replicas
     from ..optimization.step import Outcome, Share, TrainingStep
-    from .validation import Validator
+    from .run.validation import Validation
 
-OnValidation = Callable[[int, dict[str, float]], object]
 # The log follows the clock, regardless of --disp-freq: a line after so many seconds, and then
 # after a twentieth of the time since the start.
 FIRST_LINE, LATER_LINES = 30.0, 0.05
 # A first look: after a tenth of an epoch, but not in the first half minute, or after ten minutes.
 FIRST_LOOK, NO_LOOK, LATEST_LOOK = 0.1, 30.0, 600.0
-
-
-@dataclass(frozen=True)
-class Validation:
-    """Measures a model on worker 0, reports the metrics, and saves new best models.
-
-    script: a command to run after every validation; called: what to call then.
-    """
-
-    validator: Validator
-    script: Sequence[str]
-    saving: Saving
-    reporter: Reporter
-    called: OnValidation | None = None
-
-    def look(self, step: TrainingStep, progress: Progress, check: Check) -> None:
-        """Report a first look, which counts for nothing else. Raises CgruError."""
-        values = self.validator.look(step.weights(), check)
-        self.reporter.look(progress, values, self.validator.per_word)
-        self.reporter.draw()
-
-    def measure(
-        self, step: TrainingStep, progress: Progress, patience: Patience, check: Check
-    ) -> None:
-        """Compute all metrics; `check` may raise, to stop it. Raises CgruError."""
-        saving, reporter = self.saving, self.reporter
-        if self.script or "valid-script" in patience.records:
-            saving.write(saving.folder.dev)
-        values = self.validator.run(step.weights(), progress.epoch, progress.updates, check)
-        for metric, value in values.items():
-            if metric not in COSTS:
-                reporter.translations(self.validator)
-            if patience.update(metric, value, progress.updates):
-                saving.write(saving.folder.best(metric))
-            per_word = self.validator.per_word
-            reporter.validation(progress, value, patience.records[metric], per_word)
-        if self.script:
-            for line in lines_of(self.script, check):
-                reporter.log.line(f"[script] {line}")
-        reporter.draw()
-        if self.called:
-            self.called(progress.updates, values)
 
 
 @dataclass
@@ -206,28 +162,15 @@ class Training:
 
     def _update(self, group: Sequence[Example]) -> Outcome:
         """Update the weights once with the gradients of these batches."""
-        import tensorflow as tf
-
         progress = self.course.progress
         if self.step.jit:
             self.reporter.compiling(group)
-        sentences, words = size_of(group)
-        try:
-            first = progress.epochs * len(self.examples.corpus) + progress.sentences
+        first = progress.epochs * len(self.examples.corpus) + progress.sentences
+        with memory_named(group):
             batches = device_shares(group, self.replicas, self.sampler, first)
             if not progress.updates:
                 self.reporter.gradients(progress, batches[-1])
-            kind = self.plan.options.cost_type
-            divisor = {"ce-mean": sentences, "ce-mean-words": words, "ce-sum": 1}[kind]
-            rate, size = self.plan.schedule.of_update(self._rate(), words)
-            outcome = self.step.update(batches, divisor=divisor, rate=rate, size=size)
-            if kind == "ce-sum":
-                outcome = outcome._replace(norm=outcome.norm / words)
-        except tf.errors.ResourceExhaustedError:
-            raise CgruError(
-                f"{sentences} pairs of {words:,} target words do not fit into the memory of the "
-                "device; lower --mini-batch, or use --mini-batch-fit with --workspace"
-            ) from None
+            outcome = update(self.step, self.plan, group, batches, self._rate())
         if outcome.applied:
             self.last_batch = batches[-1]
         return outcome

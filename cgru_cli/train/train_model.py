@@ -14,7 +14,7 @@ from ..options.train import TrainOptions
 from ..system.signals import Stopped
 from ..system.tensorflow_start import import_tensorflow
 from . import job
-from .loop import OnValidation
+from .run.validation import OnValidation
 
 if TYPE_CHECKING:
 

@@ -91,7 +91,7 @@ LATE = {
     "formats.arpa": {"kenlm"},
     "search.runtime": {"onnxruntime"},
     "train.builders": {"tensorflow", "keras"},
-    "train.loop": {"tensorflow"},
+    "train.update": {"tensorflow"},
     "train.validation": {"tensorflow"},
     "train.run.saving": {"tensorflow"},
     "train.run.tensorboard": {"tensorflow"},

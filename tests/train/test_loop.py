@@ -1,15 +1,16 @@
 """The training loop with a simulated clock, and a step that computes nothing."""
 
 import copy
+import re
 from types import SimpleNamespace
 
 import pytest
 
 from cgru_cli.options.train import TrainOptions
-from cgru_cli.train import loop
 from cgru_cli.train.examples import Example
-from cgru_cli.train.loop import FIRST_LINE, Training, Validation
+from cgru_cli.train.loop import FIRST_LINE, Training
 from cgru_cli.train.plan import TrainingPlan
+from cgru_cli.train.run import validation as run_validation
 from cgru_cli.train.run.folder import RunFolder
 from cgru_cli.train.run.forecast import Text
 from cgru_cli.train.run.log import TrainingLog
@@ -17,6 +18,7 @@ from cgru_cli.train.run.other_workers import NoValidation
 from cgru_cli.train.run.patience import Patience
 from cgru_cli.train.run.reporter import Reporter
 from cgru_cli.train.run.state import Course
+from cgru_cli.train.run.validation import Validation
 
 EXAMPLE = Example(SimpleNamespace(sentences=2, words=8), {})
 
@@ -200,7 +202,7 @@ def test_a_validation_that_a_signal_stops_is_repeated(run, monkeypatch, compat, 
         return []
 
     called = []
-    monkeypatch.setattr(loop, "lines_of", script)
+    monkeypatch.setattr(run_validation, "lines_of", script)
     given = {"validation": 1.0, "valid_freq": often, "after": "20u", "compat": compat}
     given |= {"script": ["validate.sh"], "stop": stop}
     ended = run(**given)
@@ -252,6 +254,33 @@ def test_the_log_says_what_to_expect(run):
     run(**given, compat="marian")
     resumed = run(**given | {"after": "200u"}, resumed=ended)
     assert sum(x.startswith("Expected: ") for x in resumed.lines) == 1  # of the first run
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"valid_freq": "20u"}, [20, 40, 60, 80, 100]),
+        ({"valid_freq": "1e"}, [100]),
+        ({"chosen": {"valid_freq": "20u"}}, [20, 80, 140]),  # at most 3 % of the time
+    ],
+)
+def test_the_bar_shows_the_time_to_the_next_validation(run, monkeypatch, options, expected):
+    """An update takes a second, so the bar names the update of the next validation."""
+    drawn = []
+    monkeypatch.setattr(TrainingLog, "draw", lambda log, text: drawn.append(text))
+    after = f"{expected[-1]}u"
+    ended = run(validation=1.8, after=after, early_stopping=0, save_freq="0", **options)
+    assert validations(ended)[0] == expected
+    named = set()
+    for text in drawn:
+        if found := re.search(r" : validation in (?:(\d+)m)?(\d+)s : Cost .* : Up. (\d+) ", text):
+            minutes, seconds, updates = (int(number or 0) for number in found.groups())
+            named.add((next(n for n in expected if n >= updates), updates + 60 * minutes + seconds))
+    assert named == {(update, update) for update in expected}
+    assert len(drawn) > 0.7 * expected[-1]
+    drawn.clear()
+    run(after="40u")
+    assert drawn and not any("validation in" in text for text in drawn)
 
 
 def looks(ended):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,6 +13,7 @@ from .progress import Frequency, Progress, duration
 
 if TYPE_CHECKING:
     from ..plan import TrainingPlan
+    from .state import Course
 
 ENOUGH = 10.0  # seconds of timed updates
 LEAST = 3  # timed updates
@@ -118,3 +120,14 @@ def shown_epoch(pace: Pace | None, progress: Progress) -> str:
         rest = max(0.0, 1 - progress.share)
         shown += f", {duration(rest * pace.seconds_of(Frequency(1, 'e')))} left"
     return shown
+
+
+def shown_validation(pace: Pace | None, plan: TrainingPlan, course: Course) -> str:
+    """The time until the next validation: `validation in 3m20s`; "" if unknown, or without one."""
+    if not plan.metrics or not pace or pace.updates < LEAST:
+        return ""
+    seconds, between = map(pace.seconds_of, (plan.valid.rest(course.progress), plan.valid))
+    if plan.valid_share:  # those that would exceed their share of the time are left out
+        held_back = course.valid_from - course.progress.seconds - seconds
+        seconds += between * max(0, math.ceil(held_back / between))
+    return f"validation in {duration(seconds)}"

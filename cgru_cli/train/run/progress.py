@@ -96,6 +96,11 @@ class Frequency:
         """The progress in this unit, including the share of the current epoch that is done."""
         return progress.epochs + progress.share if self.unit == "e" else self.of(progress)
 
+    def rest(self, progress: Progress) -> Self:
+        """What is left until the next multiple; 0 at a multiple."""
+        done = round(self.of_all(progress), 9)  # the shares of an epoch are sums
+        return type(self)(-done % self.every, self.unit)
+
     def counted(self, progress: Progress) -> float:
         """The progress in this unit, including the whole current epoch, as in Marian."""
         return progress.epoch if self.unit == "e" else self.of(progress)

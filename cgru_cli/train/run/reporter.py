@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import curves
-from .forecast import Pace, forecast, shown_epoch, shown_left
+from .forecast import Pace, forecast, shown_epoch, shown_left, shown_validation
 from .log import TrainingLog
 from .patience import Record
 from .progress import End, Progress
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .state import Course
     from .tensorboard import Summaries
 
-_BAR = 20  # characters of the progress bar
+_BAR = 10  # characters of the progress bar
 
 
 class Reporter:
@@ -87,12 +87,15 @@ class Reporter:
         """Draw the progress bar of the epoch on a terminal; the next call overwrites it."""
         progress, interval = course.progress, course.interval
         done = min(_BAR, int(progress.share * _BAR))
-        whole = shown_left(self.pace, progress, self.end.limits)
-        self.log.draw(
-            f"[{'#' * done}{'-' * (_BAR - done)}] {shown_epoch(self.pace, progress)} : "
-            f"Up. {progress.updates} : Cost {interval.mean_cost(self._plan.cost_type):.4f} : "
-            f"{interval.words_per_second:.0f} words/s{whole and f' : {whole}'}"
-        )
+        parts = [  # the first ones fit into 80 columns
+            f"[{'#' * done}{'-' * (_BAR - done)}] {shown_epoch(self.pace, progress)}",
+            shown_validation(self.pace, self._plan, course),
+            f"Cost {interval.mean_cost(self._plan.cost_type):.4f}",
+            f"{interval.words_per_second:.0f} words/s",
+            f"Up. {progress.updates}",
+            shown_left(self.pace, progress, self.end.limits),
+        ]
+        self.log.draw(" : ".join(filter(None, parts)))
 
     def _share_done(self, progress: Progress) -> str:
         """The share done, and the time left, of the epoch and of the training if it has limits."""
