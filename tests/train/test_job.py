@@ -9,6 +9,8 @@ import os
 import re
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -517,6 +519,45 @@ def test_killed_processes_lose_nothing(data, tmp_path, kills):
         assert one.returncode == 0, messages
     assert whole.read_bytes() == parts.read_bytes()
     assert not list(parts.parent.glob(".*.tmp"))
+
+
+LOOKS = """
+import os, signal, sys
+from cgru_cli.cli import main
+from cgru_cli.optimization.step import TrainingStep
+from cgru_cli.train import loop
+
+def killed(step, *arguments, **more):
+    outcome = update(step, *arguments, **more)
+    if int(step.updates) == at:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return outcome
+
+loop.NO_LOOK, at = 0.0, int(sys.argv.pop(1))
+update, TrainingStep.update = TrainingStep.update, killed
+main()
+"""
+
+
+@pytest.mark.long
+def test_kills_around_a_first_look_change_nothing(data, tmp_path):
+    """SIGKILL before the look, which is in the second update, and after it."""
+    options = "--valid-freq 12u --valid-metrics perplexity --save-freq 1u --disp-freq 1u"
+    options = [*PLAIN, "--after", "13u", *options.split(), "--maxi-batch", 4, "--mini-batch", 5]
+    folders = {"whole": [0], "parts": [2, 6, 0]}  # 12 updates an epoch
+    for name, kills in folders.items():
+        for at in kills:
+            arguments = [at, "train", data, "-m", tmp_path / name / "m.npz", *options]
+            done = subprocess.run(
+                [sys.executable, "-c", LOOKS, *map(str, arguments)], capture_output=True, text=True
+            )
+            assert done.returncode == (-signal.SIGKILL if at else 0), done.stderr
+        looks = records(tmp_path / name / "m.npz", "look")
+        assert [look["update"] for look in looks] == [2], name
+    whole, parts = (comparable(tmp_path / name) for name in folders)
+    assert whole == parts
+    log = (tmp_path / "parts/m.npz.log").read_text()
+    assert log.count("[look]") == 1 and log.count("Resuming after update") == 2
 
 
 @pytest.mark.parametrize(("signum", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])

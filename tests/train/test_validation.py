@@ -256,6 +256,34 @@ def test_a_validation_may_be_interrupted(tmp_path, metric):
         made.run(arrays_of(), 1, 1, check)
 
 
+def test_a_first_look_has_greedy_translations_and_leaves_no_trace(tmp_path):
+    """Costs are those of a validation, scores those of a greedy search; no script, no file."""
+    failing, output = script(tmp_path, "sys.exit('called')"), tmp_path / "out"
+    metrics = ("translation", "bleu", "cross-entropy", "valid-script", "chrf", "perplexity")
+    made = validator(
+        files(tmp_path), metrics=metrics, valid_script=failing, beam_size=4,
+        valid_translation_output=str(output),
+    )  # fmt: skip
+    arrays = arrays_of()
+    looked = made.look(arrays, not_interrupted)
+    assert tuple(looked) == ("bleu", "cross-entropy", "chrf", "perplexity")
+    assert not output.exists() and not made.translated
+    expected = {}
+    for beam, names in ((4, ("cross-entropy", "perplexity")), (1, ("bleu", "chrf"))):
+        other = validator(files(tmp_path), metrics=names, beam_size=beam)
+        expected |= other.run(arrays, 1, 1, not_interrupted)
+    assert looked == expected and looked["bleu"] > 0
+    assert made.look(arrays_of(4), not_interrupted) != looked == made.look(arrays, not_interrupted)
+    alone = validator(files(tmp_path), metrics=("valid-script",), valid_script=failing)
+    assert alone.look(arrays, not_interrupted) == {}
+
+    def check():
+        raise Interrupted
+
+    with pytest.raises(Interrupted):
+        made.look(arrays, check)
+
+
 # -- the script ------------------------------------------------------------------------------------
 
 
