@@ -139,13 +139,13 @@ def comparable(folder: Path) -> tuple:
     values = json.loads(state.pop("json").tobytes())
     for name in ("progress", "checked", "interval"):
         values[name].pop("seconds")
-    values.pop("validating")
-    values.pop("valid_from")
+    for name in ("validating", "valid_from", "looked_at"):  # a first look follows the clock
+        values.pop(name)
     timed = ("seconds", "total_seconds", "words_per_second", "waited", "of")
     entries = [
         {name: value for name, value in entry.items() if name not in timed}
         for entry in records(folder / "m.npz")
-        if entry["type"] != "data"
+        if entry["type"] not in ("data", "look")
     ]
     models = {path.name: path.read_bytes() for path in folder.glob("m.npz*") if path.is_file()}
     for name in ("state.npz", "log", "metrics.jsonl", "lock"):
