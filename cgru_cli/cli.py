@@ -197,15 +197,15 @@ def main() -> None:
     usual="to store verify average vocabularies force info json arrays",
     page="docs/convert.md",
 )
-@click.argument("model", metavar="IN", required=False, type=Path("file"))
-@click.argument("output", metavar="[OUT]", required=False, type=Path("file"))
-def convert(model: str | None, output: str | None, options: ConvertOptions) -> None:
+@click.argument("paths", metavar="IN... [OUT]", nargs=-1, type=Path("file"))
+def convert(paths: tuple[str, ...], options: ConvertOptions) -> None:
     """Convert a model from one program to another, or describe it.
 
     \b
     cgru convert model.npz --info
     cgru convert model.npz model.h5
     cgru convert model.npz marian/model.npz --to marian-s2s --verify
+    cgru convert en-de.npz de-en.npz site --to web
 
     IN is a model of any program: .npz of DL4MT, Nematus, Marian or nmtpy, .h5, .onnx, or a
     checkpoint of Nematus-TF (model-N). Arrays are copied bit for bit, except with --store,
@@ -213,10 +213,11 @@ def convert(model: str | None, output: str | None, options: ConvertOptions) -> N
     """
     from .convert.job import run
 
-    if model is None:
+    if not paths:
         advice = "name a model: cgru convert IN OUT, or cgru convert IN --info"
         raise click.UsageError(advice, click.get_current_context())
-    run(model, output, options)
+    models, output = (paths[:-1], paths[-1]) if len(paths) > 1 else (paths, None)
+    run(models, output, options)
 
 
 @main.command(

@@ -29,15 +29,15 @@ from ..web.site import check_folder, write_site
 from .description import as_text, describe
 
 
-def run(model: str, output: str | None, options: ConvertOptions) -> None:
-    """Describe or convert a model.
+def run(models: Sequence[str], output: str | None, options: ConvertOptions) -> None:
+    """Describe or convert a model, or several for one web page.
 
     Raises CgruError for bad input, and UsageError for an invalid command line.
     """
     if options.info:
         if output is not None:
             raise UsageError("--info writes no model: omit OUT")
-        description = describe(read(model, integers=True), options.vocabularies)
+        description = describe(read(models[0], integers=True), options.vocabularies)
         text = as_text(description, options.arrays)
         if options.json:
             text = json.dumps(description, indent=2, ensure_ascii=False) + "\n"
@@ -46,17 +46,19 @@ def run(model: str, output: str | None, options: ConvertOptions) -> None:
     if output is None:
         raise UsageError("name the file to write, OUT, or add --info")
     to = options.to or _by_name(output)
-    _check(output, to, options)  # before reading a large model
-    source = read(model)
+    _check(models, output, to, options)  # before reading a large model
+    sources = list(map(read, models))
     if options.average:
-        source = average([source, *(read(other) for other in options.average)])
+        sources = [average([*sources, *map(read, options.average)])]
     if options.store != "float32":
-        source = rounded(source, options.store)
+        sources = [rounded(one, options.store) for one in sources]
+    source = sources[0]
     if to == "web":
-        *sources, vocabulary = model_vocabularies.find(source, options.vocabularies)
+        found = [model_vocabularies.find(one, options.vocabularies) for one in sources]
+        pairs = zip(sources, found, strict=True)
         files = write_site(
-            LoadedModel(source, sources, vocabulary),
-            _graph(source, options.precision),
+            [LoadedModel(one, beside[:-1], beside[-1]) for one, beside in pairs],
+            [_graph(one, options.precision) for one in sources],
             Path(output),
             options.runtime_files,
             force=options.force,
@@ -100,8 +102,14 @@ def _report(
     tell(f"convert: next: {following}", options.quiet)
 
 
-def _check(output: str, to: str, options: ConvertOptions) -> None:
+def _check(models: Sequence[str], output: str, to: str, options: ConvertOptions) -> None:
     """Raise UsageError for options that the format lacks, CgruError for a folder in the way."""
+    if len(models) > 1:
+        if to != "web":
+            raise UsageError("several models IN require --to web; --average writes their mean")
+        for flag, value in (("--average", options.average), ("--vocabs", options.vocabularies)):
+            if value:
+                raise UsageError(f"{flag} requires a single model IN")
     if to == "web":
         check_folder(Path(output), force=options.force)
     else:

@@ -28,11 +28,12 @@ from .protected import STANDING
 
 _GLUED, _SPACED = re.compile("[ \1]*\0[ \0\1]*"), re.compile(" *\1[ \1]*")
 _GLUED_CODE = re.compile(f"(?<=`){_GLUED.pattern}(?=`)")
-_ESCAPES = re.compile(r"(?<!\\)(?:\\\\)*\\\Z")  # a backslash that would escape the next character
+ESCAPES = re.compile(r"(?<!\\)(?:\\\\)*\\\Z")  # a backslash that would escape the next character
+_EXCLAMATION, _LINK = re.compile(r"(?<!\\)(?:\\\\)*!\Z"), re.compile(rf"(?:{_GLUED.pattern})?\[")
 _TAGS = r"&(?=#?\w+;)|<(?=[A-Za-z/!?])"  # would be an entity or a tag in Markdown
 _LIKE_TAGS, _LIKE_MARKS = (  # text that Markdown may read as tags or marks
     re.compile(rf"(?P<kept>\\[!-/:-@\[-`{{-~])|{like}")
-    for like in (_TAGS, rf"{_TAGS}|[*`\[\]]|~~|!(?=\[|\Z)|(?<![^\W_])_|_(?![^\W_])")
+    for like in (_TAGS, rf"{_TAGS}|[*`\[\]]|~~|!(?=\[)|(?<![^\W_])_|_(?![^\W_])")
 )
 
 
@@ -199,7 +200,7 @@ class _Placing:
     def _escaped(self, first: int, last: int, *, before_mark: bool) -> str:
         text = self._text[self._gaps[first] : self._gaps[last]]
         text = self._escape(STANDING.sub("", text))
-        escapes = before_mark and self._markup.form == "markdown" and _ESCAPES.search(text)
+        escapes = before_mark and self._markup.form == "markdown" and ESCAPES.search(text)
         return f"{text}\\" if escapes else text
 
 
@@ -240,6 +241,8 @@ def _joined(pieces: list[tuple[str, str]]) -> str:
     for piece, mark in pieces:
         if not piece:
             continue
+        if _LINK.match(piece) and _EXCLAMATION.search(text):  # would be an image
+            text = rf"{text[:-1]}\!"
         opens = mark and _misread(mark, text[-1:], piece[len(mark)])
         closes = last and _misread(last, piece[0], text[-len(last) - 1])
         text += f" {piece}" if opens or closes else piece

@@ -11,12 +11,14 @@ from typing import Any
 
 from ..system.versions import installed
 from .document import LINE_BREAK, TextDocument
+from .mark_places import ESCAPES
 from .markup import Markup, with_references
 from .protected import block_end, marked_line, title_of
 
 _FRONT_MATTER = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*\r?\n(?:.*\n)*?\1[ \t]*(?:\r?\n|\Z)")
 _HARD_BREAK = re.compile(r"(?:(?<! ) {2,}|\\)$")
 _BLOCK = re.compile(r"#{1,6}\s|>|[-+*]\s|\d+[.)]\s|```|~~~|\||---|===")  # begins another block
+_CLOSING = re.compile(r"(?<!\S)(?=#+\Z)")  # before the end of a heading, which is not shown
 _PIPE = re.compile(r"(?<!\\)\|")  # ends a cell
 _BREAK = re.compile(r' ?(<br id="\d+"/>) ?')
 _OPTION = re.compile(r"[ \t>]*:[\w-]+:(?:[ \t]|$)", re.MULTILINE)  # of a directive
@@ -107,10 +109,12 @@ class Markdown(TextDocument):
         if r"\|" in segment and not _PIPE.search(segment):  # may be a cell
             translation = _PIPE.sub(r"\|", translation)
         if _BLOCK.match(translation) and not _BLOCK.match(segment):
-            return re.sub(r"\d*", r"\g<0>\\", translation, count=1)  # 12\. but \#
-        if self._begins_html(translation) and not self._begins_html(segment):
-            return f"&#8203;{translation}"  # a space without width
-        return translation
+            translation = re.sub(r"\d*", r"\g<0>\\", translation, count=1)  # 12\. but \#
+        elif self._begins_html(translation) and not self._begins_html(segment):
+            translation = f"&#8203;{translation}"  # a space without width
+        if ESCAPES.search(translation) and not ESCAPES.search(segment):
+            return f"{translation}\\"
+        return translation if _CLOSING.search(segment) else _CLOSING.sub(r"\\", translation)
 
     def _begins_html(self, line: str) -> bool:
         """Whether a line would begin an HTML block, in which Markdown has no meaning."""

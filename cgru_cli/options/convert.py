@@ -19,7 +19,7 @@ class ConvertOptions(ConfiguredOptions):
 
     to: str | None = OUTPUT.choice(*TO)("""
         --to DIALECT: format of OUT (if not given: npz, h5 or onnx, by the ending of its name); web
-        writes a folder with a page that translates in the browser""")
+        writes a folder with a page that translates in the browser, by one or several IN""")
     store: str = OUTPUT.choice("float32", "float16", default="float32")("""
         --store TYPE: data type of the weights in OUT (npz, h5, onnx or web); float16 halves the
         file size and rounds the weights to three digits""")

@@ -1,6 +1,7 @@
 """The layout of each program.
 
-Nematus, Nematus-TF and DL4MT print costs: negated log-probabilities.
+Nematus, Nematus-TF and DL4MT print costs: negated log-probabilities. A layout has the fields of
+`Layout` and no others.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from .numbers import C_FLOAT, c_float, float32, numpy_float32, python2_float
 _PADDING = Hypothesis(tokens=(), finished=True, score=-1e7, total=-1e7)
 
 
-@dataclass(frozen=True)
 class CgruLayout(Layout):
     """Like Marian's layout, but also reverses scores and alignment of a right-to-left model."""
 
@@ -43,7 +43,6 @@ class CgruLayout(Layout):
         return c_float(score)
 
 
-@dataclass(frozen=True)
 class MarianLayout(CgruLayout):
     """The layout of Marian, which reverses only the words of a right-to-left model."""
 
@@ -73,7 +72,7 @@ class MarianLayout(CgruLayout):
         return self.render(number, [], [ended] * self.beam_size)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True)  # calls `__post_init__`
 class AmunLayout(CgruLayout):
     """The layout of amun: three decimals, and alignments in another order."""
 
@@ -120,7 +119,6 @@ def nematus_links(
     ]
 
 
-@dataclass(frozen=True)
 class NematusLayout(Layout):
     """The layout of Nematus on Theano."""
 
@@ -172,7 +170,6 @@ class NematusLayout(Layout):
         return json.dumps(links, ensure_ascii=False, indent=2, separators=(", ", ": ")) + "\n"
 
 
-@dataclass(frozen=True)
 class NematusTFLayout(Layout):
     """The layout of Nematus on TensorFlow."""
 
@@ -199,7 +196,6 @@ class NematusTFLayout(Layout):
             yield self.entry(number, _PADDING)
 
 
-@dataclass(frozen=True)
 class DL4MTLayout(Layout):
     """The layout of DL4MT.
 

@@ -62,10 +62,10 @@ class BeamSearch:
 
         Returns the number and the results, best first, of each sentence that this step finishes.
         """
-        before = np.unique(self.rows.sentence)
+        before = set(self.rows.sentence.tolist())
         self._extend()
         finished = []
-        for number in np.setdiff1d(before, self.rows.sentence).tolist():
+        for number in sorted(before.difference(self.rows.sentence.tolist())):
             results = sorted(self.results[number], key=lambda result: -result.total)
             finished.append((number, results))
             self.results[number] = []
@@ -135,7 +135,7 @@ class BeamSearch:
             return decided
         limits = self._limits[rows.sentence].astype(np.float64)
         bound = rows.score / limits**settings.normalize
-        for sentence in np.unique(rows.sentence):
+        for sentence in sorted(set(rows.sentence.tolist())):
             if self.results[sentence]:
                 best = max(result.total for result in self.results[sentence])
                 mine = rows.sentence == sentence

@@ -230,7 +230,8 @@ class DecoderStates:
 
         The memory shrinks to the longest remaining source, because a search may run very long.
         """
-        self._live = live = np.unique(sentences)
+        # unlike np.unique of an array, this does not import numpy.ma, which takes 20 ms
+        self._live = live = np.unique(sentences, return_index=True)[0]
         if len(live) >= COMPACT_BELOW * self._sentences:
             return
         kept = self._row_of[live].astype(np.int32)

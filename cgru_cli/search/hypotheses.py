@@ -125,8 +125,7 @@ def best_extensions(
     Ties go to the earlier row, then to the more probable word.
     """
     count = totals.shape[1]
-    live = np.unique(rows.sentence)
-    starts = np.searchsorted(rows.sentence, live)
+    live, starts = np.unique(rows.sentence, return_index=True)
     sizes = np.diff(np.append(starts, len(rows.sentence)))
     width = int(sizes.max())
     index = starts[:, None] + np.arange(width)

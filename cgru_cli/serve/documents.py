@@ -112,8 +112,7 @@ class Documents:
             count = f"{len(document.segments)} paragraphs"
             raise Refusal("too_large", f"{name}: {count}; this server takes {MOST_SEGMENTS}")
         self._check_number(client.account)  # other documents may have begun meanwhile
-        # placing marks requires attention
-        kind = service.searching(model, SearchOptions(alignment=document.form is not None))
+        kind = service.searching(model, SearchOptions(marks=document.form is not None))
         number = secrets.token_urlsafe(16)
         job = self._jobs[number] = _Job(name, document.media_type, client.account)
         job.task = asyncio.create_task(self._translate(number, job, document, client, kind))

@@ -15,20 +15,22 @@ from ..documents.sentences import Sentences
 from ..errors import CgruError, UsageError, one_line
 from ..options.serve import ServeOptions
 from ..system.terminal import tell
+from ..web.page import first_distinct
 
 
 @dataclass(frozen=True)
 class SearchOptions:
     """The search that a request asks for; None: as on the server's command line.
 
-    more: other options of `cgru translate`, with their names. rows: the hypotheses of a line, once
-    `ServedModel.settings` has decided the search.
+    marks: keep what marks need. more: other options of `cgru translate`, with their names. rows:
+    the hypotheses of a line, once `ServedModel.settings` has decided the search.
     """
 
     beam_size: int | None = None
     n_best: int = 1
     normalize: float | None = None
     alignment: bool = False
+    marks: bool = False
     suppress_unk: bool | None = None
     more: tuple[tuple[str, Any], ...] = ()
     rows: int = 1
@@ -36,7 +38,7 @@ class SearchOptions:
     @property
     def keywords(self) -> Mapping[str, Any]:
         """The arguments of `Translator.session`."""
-        names = ("beam_size", "n_best", "normalize", "alignment", "suppress_unk")
+        names = ("beam_size", "n_best", "normalize", "alignment", "marks", "suppress_unk")
         return {name: getattr(self, name) for name in names} | dict(self.more)
 
 
@@ -77,7 +79,7 @@ class ServedModel:
         """The scorer, prepared by the first thread that needs it; others wait for it."""
         with self._preparing:
             if self._scorer is None:
-                self._scorer = PairScorer.sharing(self.translator)
+                self._scorer = PairScorer(self.translator)
             return self._scorer
 
     def sentences(self, language: str) -> Sentences:
@@ -99,7 +101,7 @@ class ServedModel:
 
         Raises CgruError if the model does not support it.
         """
-        if search.alignment and not self.attends:
+        if (search.alignment or search.marks) and not self.attends:
             raise CgruError(f"{self.name}: this model has no attention, so it gives no alignments")
         rows, suppressed = self.session(search).beam_size, self.defaults.suppressed is not None
         decided = dataclasses.replace(
@@ -164,7 +166,7 @@ def _without_names(options: ServeOptions) -> dict[str, ServedModel]:
         return {name: ServedModel(name, groups[0], options)}
     between = ["-".join(_languages(group) or ()) for group in groups]
     stems = [Path(group[0].model.path).stem for group in groups]
-    names = next(one for one in (between, stems, files) if all(one) and len({*one}) == len(one))
+    names = first_distinct(between, stems, files)
     listed = "; ".join(f"{name} ({file})" for name, file in zip(names, files, strict=True))
     tell(f"languages or vocabularies differ, so each is served as a model of its own: {listed}")
     return {

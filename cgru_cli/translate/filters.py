@@ -7,14 +7,16 @@ then the translations are joined, and the marks are placed in the result.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..documents.mark_places import place_marks
-from ..documents.markup import Markup
 from ..output.hypothesis import Hypothesis
 from .plan import SearchPlan
 from .results import Translation
+
+if TYPE_CHECKING:
+    from ..documents.markup import Markup
 
 Undo = Callable[[Sequence[Translation]], Translation]  # of the translations of all texts
 Filter = Callable[[str], tuple[list[str], Undo]]
@@ -54,6 +56,8 @@ class Marks:
         self._placeholders = plan.placeholders > 0 and bool(plan.copying and plan.copying.patterns)
 
     def __call__(self, text: str) -> tuple[list[str], Undo]:
+        from ..documents.markup import Markup  # only if needed, because its patterns take time
+
         markup = Markup(text, self._form, placeholders=self._placeholders)
 
         def undo(parts: Sequence[Translation]) -> Translation:
@@ -64,6 +68,8 @@ class Marks:
         return [markup.plain], undo
 
     def _marked(self, markup: Markup, hypothesis: Hypothesis) -> Hypothesis:
+        from ..documents.mark_places import place_marks
+
         one = hypothesis.reversed() if self._right_left else hypothesis
         weights = np.zeros((len(one.tokens), len(one.source)), np.float32)
         if one.alignment is not None:

@@ -63,7 +63,7 @@ def _run(options: TranslateOptions) -> None:
 def _document(options: TranslateOptions) -> None:
     """Translate a document. Raises CgruError for unreadable documents and for bad models."""
     from ..documents.job import translate_document  # imports document formats only if needed
-    from .translator import Translator, translator_of
+    from .translator import Translator
 
     if len(options.document) != 2:
         raise UsageError("--document: two files are expected, to read and to write")
@@ -73,7 +73,7 @@ def _document(options: TranslateOptions) -> None:
     lines = dataclasses.replace(options, document=(), split_sentences=sentences)
 
     def opened(form: str | None) -> Translator:
-        return translator_of(dataclasses.replace(lines, markup=form))
+        return Translator(search_of(dataclasses.replace(lines, markup=form)))
 
     translate_document(source, target, opened, quiet=options.quiet)
 

@@ -30,7 +30,7 @@ from ..output.hypothesis import Hypothesis
 from ..system.terminal import Progress, counting
 from ..system.windows import in_order, sizes
 from .filters import Filter, Marks, Split, Undo, filtered
-from .line_search import LineSearch, search_of
+from .line_search import LineSearch
 from .phrases import Fields, Requirement
 from .plan import SearchPlan
 from .results import Translation, rendered
@@ -78,18 +78,19 @@ class Translator:
     @lists(TranslateOptions, TranslatorKeywords.__annotations__)
     def __init__(
         self,
-        models: ModelSource | Sequence[ModelSource],
+        models: ModelSource | Sequence[ModelSource] | LineSearch,
         vocabularies: Sequence[str] = (),
         *,
         attention: bool = True,
         serving: bool = False,
         **options: Unpack[TranslatorKeywords],
     ):
-        """models: files of any program, or models from `load_model`, which remain unchanged.
+        """models: files of any program, or models from `load_model`, which remain unchanged; or the
+        search of a command line, which has all options, and whose messages name flags.
 
         vocabularies: files, source (one per factor) then target, if models name none. attention:
         whether hypotheses have attention, if the models do. serving: for a command that is a
-        server: prepare the models on first use, for `PairScorer.sharing` too, and let messages name
+        server: prepare the models on first use, for a `PairScorer` too, and let messages name
         flags. options: those of `cgru translate`, with "_" for "-" in their names; the defaults are
         those of the model's program.
 
@@ -98,8 +99,11 @@ class Translator:
         """
         self._arguments = Arguments.of(models, vocabularies, {"attention": attention, **options})
         self._wording: Callable[[], contextlib.AbstractContextManager] = in_python
-        if serving:
+        if serving or isinstance(models, LineSearch):
             self._wording = contextlib.nullcontext
+        if isinstance(models, LineSearch):
+            self._attends, self._search = False, models
+            return
         with self._wording():
             known = [*TranslatorKeywords.__annotations__, *(_PRINTED if serving else ())]
             values = checked(TranslateOptions, options, known)
@@ -247,6 +251,7 @@ class Translator:
         *,
         n_best: int = 1,
         alignment: bool = False,
+        marks: bool = False,
         beam_size: int | None = None,
         normalize: float | None = None,
         suppress_unk: bool | None = None,
@@ -254,9 +259,10 @@ class Translator:
     ) -> Session:
         """A search that lines may join and leave while it runs.
 
-        n_best: the number of translations of a line to find; alignment: keep the attention. None:
-        as for this translator. options: other search options of `cgru translate`. Raises CgruError
-        for options that the models do not support.
+        n_best: the number of translations of a line to find; alignment: keep the attention; marks:
+        keep all that `filtered` needs to place marks. None: as for this translator. options: other
+        search options of `cgru translate`. Raises CgruError for options that the models do not
+        support.
         """
         plan = self._search.plan
         settings = plan.settings
@@ -275,16 +281,23 @@ class Translator:
             unk=unk,
             beam_size=beam_size,
             normalize=settings.normalize if normalize is None else normalize,
-            with_alignment=settings.with_alignment or alignment,
+            with_alignment=settings.with_alignment or alignment or marks,
         )
         settings = settings if n_best > 1 else plan.ending_early(settings)
-        return Session(self._stepwise, settings)
+        return Session(self._marking if marks else self._stepwise, settings)
 
     @functools.cached_property
     def _stepwise(self) -> LineSearch:
         """The search for sessions, in which lines do not affect each other."""
         plan = copy.copy(self._search.plan)
-        plan.shared_shortlist, plan.offsets = False, True
+        plan.shared_shortlist = False
+        return self._search.following(plan)
+
+    @functools.cached_property
+    def _marking(self) -> LineSearch:
+        """The search for sessions whose translations get marks."""
+        plan = copy.copy(self._stepwise.plan)
+        plan.offsets = True
         return self._search.following(plan)
 
     def printed(self, translation: Translation) -> str:
@@ -401,15 +414,6 @@ def _fields(
     for name, column in columns.items():
         if next(column, None) is not None:
             raise UsageError(f"{name}: there are fewer lines than {name}")
-
-
-def translator_of(options: TranslateOptions) -> Translator:
-    """The translator of a command line, whose messages name flags."""
-    translator = Translator.__new__(Translator)
-    translator._arguments = Arguments(None, (), {})
-    translator._wording, translator._attends = contextlib.nullcontext, False
-    translator._search = search_of(options)
-    return translator
 
 
 def networks_of(translator: Translator) -> LineSearch:

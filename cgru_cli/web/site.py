@@ -1,7 +1,8 @@
 """Write a web site that translates in the browser, for `cgru convert --to web`.
 
-Its folder has the server's page with its own `translator.js`, the model as ONNX, its vocabularies
-as JSON, and ONNX Runtime compiled to WebAssembly, from the npm package onnxruntime-web.
+Its folder has the server's page with its own `translator.js`, a list of the models, each model as
+ONNX, its settings and vocabularies as JSON, and ONNX Runtime compiled to WebAssembly, from the npm
+package onnxruntime-web.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import hashlib
 import json
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,14 +21,14 @@ import numpy as np
 
 from ..errors import CgruError, note, reading, writing
 from ..system.atomic_files import all_or_nothing, atomic_write
-from .page import page_files
+from .page import first_distinct, page_files
 
 if TYPE_CHECKING:
     from .. import LoadedModel
 
 PACKAGE = "onnxruntime-web@1.30.0"
 LIBRARY, WASM = "ort.wasm.bundle.min.mjs", "ort-wasm-simd-threaded.wasm"
-MODEL, DESCRIPTION = "model.onnx", "model.json"
+MODELS = "models.json"
 _FORMAT = "cgru-web"
 _POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; "
@@ -36,8 +37,8 @@ _POLICY = (
 
 
 def write_site(
-    loaded: LoadedModel,
-    graph: Callable[[dict[str, Any]], bytes],
+    models: Sequence[LoadedModel],
+    graphs: Sequence[Callable[[dict[str, Any]], bytes]],
     folder: Path,
     runtime_files: str | None,
     *,
@@ -45,35 +46,62 @@ def write_site(
 ) -> list[Path]:
     """Write all files of the folder or none, and return them. force: overwrite files.
 
-    graph: makes an ONNX file of the model, given its description. runtime_files: a folder with the
-    files of onnxruntime-web; by default npm downloads them. Raises CgruError for a model that the
-    page cannot run, naming the reason, and for files that cannot be read or written.
+    graphs: for each model a function that makes its ONNX file, given a description. runtime_files:
+    a folder with the files of onnxruntime-web; by default npm downloads them. Raises CgruError for
+    a model that the page cannot run, naming the reason, and for files that cannot be read or
+    written.
     """
     check_folder(folder, force=force)
-    description = _description(loaded)
+    names = _names(models)
+    descriptions = [_description(*pair) for pair in zip(models, names, strict=True)]
     library = _library(runtime_files)
     contents = page_files() | {
         entry.name: entry.read_bytes() for entry in (files(__package__) / "site_files").iterdir()
     }
     contents[LIBRARY] = library[LIBRARY]
-    contents["index.html"] = _with_policy(contents["index.html"])
-    loads = {WASM: library[WASM], MODEL: graph({})}
-    description["loads"] = [{"file": name, "size": len(data)} for name, data in loads.items()]
-    contents[DESCRIPTION] = json.dumps(description, ensure_ascii=False).encode()
-    kept = ["./", *sorted(name for name in contents if name not in ("index.html", "offline.js"))]
-    contents |= loads
-    version = hashlib.sha256()
-    for name in sorted(contents):
-        version.update(hashlib.sha256(contents[name]).digest())
-    head = f'const VERSION = "{version.hexdigest()[:16]}";\nconst FILES = {json.dumps(kept)};\n\n'
-    contents["offline.js"] = head.encode() + contents["offline.js"]
+    page, offline = _with_policy(contents.pop("index.html")), contents.pop("offline.js")
+    kept = json.dumps(["./", *sorted([*contents, MODELS])])
+    version = hashlib.sha256(page + offline)
+    written: list[Path] = []
+    listed: list[dict[str, Any]] = []
+
+    def write(name: str, content: bytes) -> dict[str, Any]:
+        version.update(hashlib.sha256(content).digest())
+        with atomic_write(folder / name) as file:
+            file.write(content)
+        written.append(folder / name)
+        return {"file": name, "size": len(content)}
+
     with writing(folder):
         folder.mkdir(exist_ok=True)
     with all_or_nothing(folder / "index.html"):
-        for name, content in sorted(contents.items(), key=lambda item: item[0] == "index.html"):
-            with atomic_write(folder / name) as file:
-                file.write(content)
-    return [folder / name for name in sorted(contents)]
+        runtime = write(WASM, library[WASM])
+        for name, description, graph in zip(names, descriptions, graphs, strict=True):
+            stem = f"model-{name}" if len(models) > 1 else "model"
+            model = description.pop("model")
+            described = write(f"{stem}.json", _json(description))
+            listed.append(model | {"loads": [runtime, write(f"{stem}.onnx", graph({})), described]})
+        contents[MODELS] = _json(listed)
+        for name, content in sorted(contents.items()):
+            write(name, content)
+        head = f'const VERSION = "{version.hexdigest()[:16]}";\nconst FILES = {kept};\n\n'
+        write("offline.js", head.encode() + offline)
+        write("index.html", page)
+    return sorted(written)
+
+
+def _names(models: Sequence[LoadedModel]) -> Sequence[str]:
+    """The name of each model on the page, and of its files if there are several."""
+    stems = [one.model.path.stem for one in models]
+    if len(models) == 1:
+        return stems
+    between = ["-".join(one.languages or ()) for one in models]
+    numbered = [f"{stem}-{number}" for number, stem in enumerate(stems, 1)]
+    return first_distinct(between, stems, numbered)
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode()
 
 
 def check_folder(folder: Path, *, force: bool) -> None:
@@ -112,11 +140,11 @@ def _with_policy(page: bytes) -> bytes:
     return page.replace(b'<meta name="viewport"', meta.encode() + b'<meta name="viewport"')
 
 
-# --- model.json ----------------------------------------------------------------------------------
+# --- the description of a model ------------------------------------------------------------------
 
 
-def _description(loaded: LoadedModel) -> dict[str, Any]:
-    """The settings with which the page reads text, searches and writes text."""
+def _description(loaded: LoadedModel, name: str) -> dict[str, Any]:
+    """The model as in /v1/models, and how the page reads text, searches and writes text."""
     path, s, languages = loaded.model.path, loaded.model.structure, loaded.languages
     if not (loaded.writes_text and loaded.reads_words):
         raise CgruError(f"{path}: type {s.type}; the page translates text")
@@ -133,7 +161,7 @@ def _description(loaded: LoadedModel) -> dict[str, Any]:
     return {
         "format": _FORMAT,
         "model": {  # as in /v1/models
-            "name": path.stem,
+            "name": name,
             "ensemble": 1,
             "reads_source": True,
             "attention": s.attends,

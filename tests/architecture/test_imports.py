@@ -70,7 +70,7 @@ def folder(tmp_path_factory):
     for name in MODELS[1:]:
         precision = "int8" if name == "int8.onnx" else "float32"
         to = "nematus-tf" if name == "model-1" else None
-        path = str(folder / "model.npz"), str(folder / name)
+        path = [str(folder / "model.npz")], str(folder / name)
         convert(*path, ConvertOptions(to=to, precision=precision))
     (folder / "source").write_text("a b c\nb\n")
     (folder / "target").write_text("B C\nA\n")

@@ -82,6 +82,15 @@ def test_info_without_vocabularies(model):
     assert named.exit_code == 1 and "nowhere.json" in named.stderr
 
 
+def test_several_models_make_a_page_only(model, tmp_path):
+    result = run(model, model, tmp_path / "out.npz")
+    assert result.exit_code == 2
+    message = "several models IN require --to web; --average writes their mean"
+    assert result.stderr == f"cgru: {message}\n"
+    result = run(model, model, "--info")
+    assert result.exit_code == 2 and "--info writes no model: omit OUT" in result.stderr
+
+
 def test_vocabularies_are_copied(model, tmp_path):
     (tmp_path / "out").mkdir()
     out = tmp_path / "out" / "model.npz"

@@ -51,3 +51,19 @@ def test_labels_of_links_are_those_of_the_document():
 )
 def test_a_translation_begins_no_other_block(translation, written):
     assert Markdown(b"On May 12").written([translation]).decode() == written
+
+
+@pytest.mark.parametrize(
+    ("text", "translation", "written"),
+    [
+        ("# In C #\n", "In C #", "# In C \\# #\n"),
+        ("# The C# language\n", "Die Sprache C #", "# Die Sprache C \\#\n"),
+        ("# The \\# sign \\#\n", "Zeichen \\#", "# Zeichen \\#\n"),
+        ("|a|b|\n|-|-|\n|c|d|\n", "A\\", "|A\\\\|A\\\\|\n|-|-|\n|A\\\\|A\\\\|\n"),
+        ("a\\\nb\n", "A\\", "A\\\\\\\nA\\\\\n"),
+    ],
+)
+def test_the_end_of_a_translation_is_shown(text, translation, written):
+    """`\\` escapes no mark behind the block, and `#` does not close a heading."""
+    document = Markdown(text.encode())
+    assert document.written([translation] * len(document.segments)).decode() == written

@@ -67,8 +67,8 @@ def folder(tmp_path_factory):
     """A model with its vocabularies, as model.npz, model.onnx and int8.onnx."""
     folder = tmp_path_factory.mktemp("onnx")
     path = str(saved(folder, small_structure()))
-    run(path, str(folder / "model.onnx"), ConvertOptions())
-    run(path, str(folder / "int8.onnx"), ConvertOptions(precision="int8", force=True))
+    run([path], str(folder / "model.onnx"), ConvertOptions())
+    run([path], str(folder / "int8.onnx"), ConvertOptions(precision="int8", force=True))
     return folder
 
 
@@ -81,8 +81,8 @@ def test_a_file_is_converted_back_bit_for_bit(name, store, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     options = ConvertOptions(store=store, verify=True)
-    run(str(path), str(out / "model.onnx"), options)
-    run(str(out / "model.onnx"), str(out / "back.npz"), ConvertOptions(store=store, force=True))
+    run([str(path)], str(out / "model.onnx"), options)
+    run([str(out / "model.onnx")], str(out / "back.npz"), ConvertOptions(store=store, force=True))
     if store == "float32":
         verify(model, read(out / "back.npz"))
         assert (out / "back.npz").read_bytes() == path.read_bytes()
@@ -96,7 +96,7 @@ def test_a_file_is_converted_back_bit_for_bit(name, store, tmp_path):
 def test_an_int8_file_translates_as_precision_int8(name, tmp_path):
     """Translations and scores are the same to the last bit: the integers are."""
     path = saved(tmp_path, STRUCTURES[name])
-    run(str(path), str(tmp_path / "int8.onnx"), ConvertOptions(precision="int8", force=True))
+    run([str(path)], str(tmp_path / "int8.onnx"), ConvertOptions(precision="int8", force=True))
     factors = len(STRUCTURES[name].source_vocabularies)
     lines = [
         " ".join("|".join([word, "w2", "w3"][:factors]) for word in line.split())
@@ -117,17 +117,17 @@ def test_an_int8_file_translates_as_precision_int8(name, tmp_path):
 
 def test_int8_is_described_and_not_read_back(folder, capsys):
     path = str(folder / "int8.onnx")
-    run(path, None, ConvertOptions(info=True))
+    run([path], None, ConvertOptions(info=True))
     described = capsys.readouterr().out
     assert "(onnx)" in described
     assert ["precision", "int8"] in [row.split() for row in described.split("\n")]
     for output in ("x.npz", "x.onnx"):
         with pytest.raises(CgruError, match="holds weights in int8"):
-            run(path, str(folder / output), ConvertOptions())
+            run([path], str(folder / output), ConvertOptions())
     with pytest.raises(CgruError, match="holds weights in int8"):
         write_model(load_model(path), folder / "x.npz")
     with pytest.raises(UsageError, match="--precision int8 requires"):
-        run(path, str(folder / "x.npz"), ConvertOptions(precision="int8"))
+        run([path], str(folder / "x.npz"), ConvertOptions(precision="int8"))
     assert not list(folder.glob("x.*"))
 
 
@@ -300,7 +300,7 @@ def one_file(folder, tmp_path):
 
     def write(**more):
         run(
-            str(folder / "model.npz"),
+            [str(folder / "model.npz")],
             str(tmp_path / "x.onnx"),
             ConvertOptions(one_file=True, **more),
         )
@@ -322,11 +322,11 @@ def test_one_file_holds_everything_that_translation_needs(folder, tmp_path, one_
     assert loaded.target.path == f"{path}/1.json" and loaded.target.size == 13
     found = Translator(path).translate("W2 W3 W7")
     assert found.tokens == Translator(folder / "model.npz").translate("w2 w3 w7").tokens
-    run(str(path), str(tmp_path / "back.npz"), ConvertOptions())
+    run([str(path)], str(tmp_path / "back.npz"), ConvertOptions())
     assert (tmp_path / "1.json").read_bytes() == (folder / "1.json").read_bytes()
     assert (tmp_path / "back.npz.preprocess.json").read_bytes() == prepared
     with pytest.raises(UsageError, match="--one-file requires"):
-        run(str(folder / "model.npz"), str(folder / "x.npz"), ConvertOptions(one_file=True))
+        run([str(folder / "model.npz")], str(folder / "x.npz"), ConvertOptions(one_file=True))
 
 
 def test_a_compressed_vocabulary_inside_a_file(folder, tmp_path, one_file):

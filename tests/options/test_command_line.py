@@ -81,7 +81,6 @@ def error_line(*arguments, code=2):
         ("translate -m M -k 5 src", "src: unexpected argument; to translate a file, name it with"),
         ("score -m M -n 1 src trg", "src: unexpected argument; name the text with -s SRC -t TRG"),
         ("train a b", "b: unexpected argument; only one DATA can be given"),
-        ("convert a b c", "c: unexpected argument"),
         ("convert", "name a model: cgru convert IN OUT, or cgru convert IN --info"),
         ("train --optimizer adams", "--optimizer adams: one of adam, adamw,"),
     ],

@@ -1,10 +1,11 @@
 """Sessions: lines join and leave a search while it runs, and are translated as by `translate`."""
 
+import pickle
 from types import SimpleNamespace
 
 import pytest
 
-from cgru_cli import CgruError, PairScorer, PreparedLine, Translator
+from cgru_cli import CgruError, PairScorer, PreparedLine, Translator, UsageError
 
 pytestmark = pytest.mark.usefixtures("prepared_once")
 LINES = ["a b c", "f f a d", "b unseen", "c"]
@@ -58,7 +59,7 @@ def test_prefixes_and_phrases(translator):
 def test_filters_are_undone(translator):
     lines, undo = translator.filtered("a <b>b</b>\nc", lines="\n", markup="html")
     assert lines == ["a b", "c"]
-    session = translator.session(alignment=True)
+    session = translator.session(marks=True)
     session.admit([session.read(line) for line in lines])
     found = finished(session)
     whole = undo([found[0], found[1]]).hypotheses[0].text
@@ -75,9 +76,25 @@ def test_filters_are_undone(translator):
 
 def test_a_scorer_shares_the_models(path):
     translator = Translator(path, serving=True)
-    scorer, pairs = PairScorer.sharing(translator), [("a b c", "A B"), ("f", "")]
+    scorer, pairs = PairScorer(translator), [("a b c", "A B"), ("f", "")]
     prepared = [scorer.read(*pair) for pair in pairs]
     assert [one.length for one in prepared] == [4, 2] and scorer.max_words > 4
     scores = [one.score for one in PairScorer(path).score(pairs)]
     assert [one.score for one in scorer.together(prepared)] == pytest.approx(scores, abs=1e-4)
     assert translator.translate("a").text == Translator(path).translate("a").text
+    for more in ({"word_penalty": 1.0}, {"attention": False}, {"mini_batch": 2}):
+        with pytest.raises(UsageError, match="takes no other argument"):
+            PairScorer(translator, **more)
+    with pytest.raises(UsageError, match="in memory cannot be pickled"):
+        pickle.dumps(scorer)
+
+
+def test_only_a_session_for_marks_keeps_offsets(path):
+    translator, kept = Translator(path), {}
+    for name in ("alignment", "marks"):
+        session = translator.session(**{name: True})
+        session.admit([session.read("a b c")])
+        best = finished(session)[0].hypotheses[0]
+        assert best.alignment.shape[1] == 4
+        kept[name] = [list(best.source_offsets), len(best.offsets) == len(best.tokens)]
+    assert kept == {"alignment": [[], False], "marks": [[0, 2, 4], True]}

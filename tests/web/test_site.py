@@ -37,6 +37,8 @@ pytestmark = pytest.mark.long
 
 
 EXAMPLE = ROOT / "examples" / "en-de.npz"
+REVERSE = ROOT / "examples" / "de-en.npz"
+MODEL = "model.onnx"
 TEXTS = ["Where is the station?", "I don't know 12 😀 words", "  Two  spaces \u2581 ", "x"]
 
 
@@ -55,13 +57,13 @@ def runtime_files():
 
 @pytest.fixture(scope="module")
 def site(runtime_files, tmp_path_factory):
-    """Writes the example's site with an option's value, once."""
+    """Writes the site of the example, or of several models, with an option's value, once."""
 
     @functools.cache
-    def made(precision):
+    def made(precision, *models):
         folder = tmp_path_factory.mktemp(precision) / "site"
         result = convert(
-            EXAMPLE, folder, "--to", "web", "--precision", precision,
+            *(models or [EXAMPLE]), folder, "--to", "web", "--precision", precision,
             "--runtime-files", runtime_files, "--quiet",
         )  # fmt: skip
         assert (result.exit_code, result.output) == (0, "")
@@ -72,7 +74,7 @@ def site(runtime_files, tmp_path_factory):
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_):
-        pass
+        self.server.asked.append(self.path.removeprefix("/"))
 
 
 class Slow(Quiet):
@@ -92,6 +94,7 @@ def opened(browser):  # noqa: F811
     def open_folder(folder, kind=Quiet):
         handler = functools.partial(kind, directory=folder)
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        server.asked = []  # the files
         threading.Thread(target=server.serve_forever).start()
         servers.append(server)
         page = Page(browser, f"http://127.0.0.1:{server.server_port}/")
@@ -191,7 +194,7 @@ def test_a_reader_sees_the_size_and_can_go_on_offline(site, opened):
     page.run(SEEN)
     hint = page.find("main > .hint")
     until(lambda: "33 MB" in hint.text)
-    assert server_files(page) == set()
+    assert large_files(server) == set()
     assert violations(page.browser) == []
     translate(page, "Where is the station?")
     assert page.find(".translation").text == "Wo ist der Bahnhof?"
@@ -208,10 +211,58 @@ def test_a_reader_sees_the_size_and_can_go_on_offline(site, opened):
     assert page.find(".translation").text == "Wo ist der Bahnhof? Ich weiß es nicht."
 
 
-def server_files(page):
-    """The large files that the page has loaded."""
-    names = page.run("return performance.getEntriesByType('resource').map((e) => e.name)")
-    return {name.rpartition("/")[2] for name in names} & {web.MODEL, web.WASM}
+def large_files(server):
+    """The large files that the page, or its worker, has loaded."""
+    return {name for name in server.asked if name.endswith((".onnx", ".wasm"))}
+
+
+def test_two_directions(site, opened):
+    """Menus and swap as on the server's page; a model is loaded once its direction translates."""
+    page, server = opened(site("int8", EXAMPLE, REVERSE), Slow)
+    until(lambda: page.run("return document.querySelector('main > .hint')?.textContent"))
+    hint = page.find("main > .hint")
+    files = {"en-de": "model-en-de.onnx", "de-en": "model-de-en.onnx"}
+    menus = "return ['from', 'to'].map((id) => document.getElementById(id).value)"
+    assert page.run(menus) == ["en", "de"]
+    until(lambda: "The first translation into German loads 20 MB, once." in hint.text)
+    translate(page, "Where is the station?")
+    assert page.find(".translation").text == "Wo ist der Bahnhof?"
+    assert hint.text == "Your text stays on this device."
+    assert large_files(server) == {web.WASM, files["en-de"]}
+    page.click("#clear")
+    page.click("#swap")
+    assert hint.text.endswith("The first translation into English loads 6 MB, once.")
+    assert page.run(menus) == ["de", "en"]
+    assert large_files(server) == {web.WASM, files["en-de"]}
+    for width in (390, 768, 1280):
+        page.width(width)
+        assert page.run("return document.documentElement.scrollWidth") <= width
+        assert violations(page.browser) == []
+    page.run(SEEN)
+    translate(page, "Wo ist der Bahnhof?")
+    assert page.find(".translation").text == "Where is the station?"
+    assert hint.text == "Your text stays on this device."
+    seen = page.run("return seen")
+    assert sorted(seen) == seen and seen[0] < 0.5  # of this model alone
+    assert large_files(server) == {web.WASM, *files.values()}
+    server.shutdown()
+    server.server_close()
+    page.click("#swap")  # translates the translation
+    until(lambda: page.find(".translation").text == "Wo ist der Bahnhof?")
+    page.browser.refresh()
+    until(lambda: page.find("#status").text == "Ready" and page.find(".translation").text)
+    assert page.find(".translation").text == "Wo ist der Bahnhof?"
+
+
+def test_each_model_translates_as_cgru(site, opened):
+    page, _ = opened(site("float32", EXAMPLE, REVERSE))
+    texts = {EXAMPLE: TEXTS, REVERSE: ["Wo ist der Bahnhof?", "Ich weiß es nicht."]}
+    script = TRANSLATED.replace("word_scores", "model: given[2], word_scores")
+    for model, lines in texts.items():
+        found = called(page, "translator.js", script, lines, 2, model.stem)
+        expected = Translator(model).translate(lines, n_best=2)
+        listed = [[one["text"] for one in line["hypotheses"]] for line in found]
+        assert listed == [[one.text for one in several] for several in expected]
 
 
 def translate(page, text):
@@ -346,15 +397,15 @@ def test_preparation_is_that_of_prep(codes, opened, tmp_path):
 
 def test_the_page_is_the_servers(site):
     folder = site("float32")
-    description = json.loads((folder / "model.json").read_bytes())
-    msgspec.convert(description["model"], ModelDescription)
-    assert set(description["model"]) >= set(ModelDescription.__struct_fields__)
+    (model,) = json.loads((folder / web.MODELS).read_bytes())
+    msgspec.convert(model, ModelDescription)
+    assert set(model) >= set(ModelDescription.__struct_fields__)
     assert "wasm-unsafe-eval" in (folder / "index.html").read_text()
     assert (folder / "page.js").read_bytes() == (
         ROOT / "cgru_cli/web/page_files/page.js"
     ).read_bytes()
-    assert {one["file"]: one["size"] for one in description["loads"]} == {
-        name: (folder / name).stat().st_size for name in (web.WASM, web.MODEL)
+    assert {one["file"]: one["size"] for one in model["loads"]} == {
+        name: (folder / name).stat().st_size for name in (web.WASM, MODEL, "model.json")
     }
     assert sum(file.stat().st_size for file in folder.iterdir()) < 34e6
 
@@ -387,6 +438,38 @@ REFUSED = {
     "tokeniser": (small_structure(), {}, {"tokenize": True, "languages": ("en", "de")}, "Moses"),
     "copy": (small_structure(), {}, {"copy": ("number",)}, "placeholders (--copy)"),
 }
+
+
+def test_names_of_models(tmp_path):
+    """The languages, or the files' names, or these with a number."""
+    rows = {
+        ("x/model", "y/model"): ["model-1", "model-2"],
+        ("x/a", "y/b"): ["a", "b"],
+        ("x/a", "y/A"): ["a-1", "A-2"],
+        ("x/a",): ["a"],
+    }
+
+    def made(path, languages=None):
+        return SimpleNamespace(model=SimpleNamespace(path=Path(path)), languages=languages)
+
+    for paths, names in rows.items():
+        assert web._names([made(path) for path in paths]) == names
+    directions = [made("x/model", ("en", "de")), made("y/model", ("de", "en"))]
+    assert web._names(directions) == ["en-de", "de-en"]
+    assert web._names([*directions, made("z/b", ("de", "en"))]) == ["model-1", "model-2", "b-3"]
+
+
+def test_the_report_names_the_files_of_several_models(runtime_files, tmp_path):
+    command = [EXAMPLE, REVERSE, tmp_path / "site", "--to", "web", "--runtime-files", runtime_files]
+    result = convert(*command, "--precision", "int8")
+    wrote, size, _ = result.stderr.splitlines()
+    written = sorted((tmp_path / "site").iterdir())
+    assert wrote.partition("site: ")[2].split(", ") == [file.name for file in written]
+    assert {"model-en-de.onnx", "model-de-en.json"} <= {file.name for file in written}
+    assert f"{sum(file.stat().st_size for file in written) / 1e6:.1f} MB" in size
+    for option in ("--average", "--vocabs"):
+        result = convert(*command, option, EXAMPLE, REVERSE)
+        assert result.exit_code == 2 and f"{option} requires a single model IN" in result.stderr
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Self, Unpack, overload
+from typing import Any, NamedTuple, Unpack, overload
 
 from ...errors import UsageError
 from ...formats.loaded_model import ModelSource, check_ensemble, loaded_models
@@ -49,7 +49,7 @@ class PairScorer:
     @lists(ScoreOptions, ScoringKeywords.__annotations__)
     def __init__(
         self,
-        models: ModelSource | Sequence[ModelSource],
+        models: ModelSource | Sequence[ModelSource] | Translator,
         vocabularies: Sequence[str] = (),
         *,
         attention: bool = True,
@@ -59,9 +59,18 @@ class PairScorer:
         """models, vocabularies, attention: see `Translator`. word_penalty and normalize determine
         `total`, with the same defaults as in `Translator`. options: those of `cgru score` for model
         scores, with "_" for "-" in their names. Raises the errors of `Translator`.
+
+        models may be a `Translator` made with `serving`: the scorer shares its models and options,
+        and `total` is divided by the length, without a word penalty. Then no other argument is
+        allowed.
         """
         settings = {"attention": attention, "word_penalty": word_penalty, **options}
         self._arguments = Arguments.of(models, vocabularies, settings)
+        if isinstance(models, Translator):
+            if vocabularies or options or not attention or word_penalty is not None:
+                raise UsageError("a scorer that shares a translator takes no other argument")
+            self._plan, self._scorer = _shared(models)
+            return
         with in_python():
             values = checked(ScoreOptions, options, [*ScoringKeywords.__annotations__])
             ranked = {"normalize": values.get("normalize"), "word_penalty": word_penalty}
@@ -84,25 +93,6 @@ class PairScorer:
                 normalize=alpha,
                 word_penalty=penalty,
             )
-
-    @classmethod
-    def sharing(cls, translator: Translator) -> Self:
-        """A scorer with the models and options of a translator made with `serving`.
-
-        `total` is divided by the length, without a word penalty.
-        """
-        scorer, search = cls.__new__(cls), networks_of(translator)
-        plan, attends = search.plan, any(one.model.structure.attends for one in search.direct)
-        models = [
-            ModelScorer(one, plan.reading, prepared, plan.options.workspace, with_alignment=attends)
-            for one, prepared in zip(search.direct, search.networks.prepared, strict=True)
-        ]
-        weights = plan.weights if len(models) > 1 else ()
-        alpha = plan.settings.normalize
-        scorer._scorer = EnsembleScorer(models, weights, alpha, with_alignment=attends)
-        scorer._arguments = Arguments(None, (), {})
-        scorer._plan = ScorePlan(ScoreOptions(model=plan.options.model, ensemble=len(models) > 1))
-        return scorer
 
     @property
     def max_words(self) -> int:
@@ -172,6 +162,20 @@ class PairScorer:
     def __repr__(self) -> str:
         shown = ", ".join(one.loaded.described for one in self._scorer.models)
         return f"PairScorer({shown}; {self._plan.options.precision})"
+
+
+def _shared(translator: Translator) -> tuple[ScorePlan, EnsembleScorer]:
+    """The plan and the scorer with the networks and options of a translator."""
+    search = networks_of(translator)
+    plan, attends = search.plan, any(one.model.structure.attends for one in search.direct)
+    models = [
+        ModelScorer(one, plan.reading, prepared, plan.options.workspace, with_alignment=attends)
+        for one, prepared in zip(search.direct, search.networks.prepared, strict=True)
+    ]
+    several = len(models) > 1
+    weights, alpha = plan.weights if several else (), plan.settings.normalize
+    scorer = EnsembleScorer(models, weights, alpha, with_alignment=attends)
+    return ScorePlan(ScoreOptions(model=plan.options.model, ensemble=several)), scorer
 
 
 def _pair(numbered: tuple[int, Any]) -> Pair:

@@ -73,6 +73,7 @@ function typed() {
 
 function showPanes() {
   const [first, ...others] = chosen();
+  translator.chosen?.([first, ...others]);
   panes = [first, ...others].map((model) => {
     const { output } = kindOf(model);
     model.alone = models.every((one) => one === model || !same(one, model));

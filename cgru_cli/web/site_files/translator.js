@@ -1,15 +1,16 @@
 // Translations in this browser. The interface is described in cgru_cli/web/page.py.
 
 import { element } from "./element.js";
+import { languageName } from "./models.js";
 
 const waiting = new Map(); // the functions that receive answers, by number of the request
 let requests = 0;
 let worker = null; // a promise
 
 export async function models() {
-  const description = await (await fetch("model.json")).json();
-  announce(description.loads);
-  return [{ ...description.model, loads: total }];
+  served = await (await fetch("models.json")).json();
+  document.querySelector("main").append(element("p", { className: "hint" }, notice, " ", bar));
+  return served.map((model) => ({ ...model, loads: bytesOf(model.loads) }));
 }
 
 export const translations = (request, signal) => answers("translations", request, signal);
@@ -53,9 +54,10 @@ async function begun() {
   await keptOffline;
   const made = new Worker("worker.js", { type: "module" });
   made.onmessage = ({ data }) => {
-    if ("loaded" in data) loaded(data.loaded);
-    else if (data.loading) missing = total;
-    else waiting.get(data.number)?.(data);
+    if (data.file) {
+      loaded.set(data.file, data.loaded);
+      showLoading();
+    } else waiting.get(data.number)?.(data);
   };
   made.onerror = () => {
     worker = null;
@@ -69,23 +71,34 @@ async function begun() {
 const bar = element("progress", { max: 1, value: 0, hidden: true });
 bar.setAttribute("aria-label", "Loading");
 const notice = element("span");
-let missing = 0; // bytes
-let total = 0;
+const loaded = new Map(); // bytes, by file
+const bytesOf = (files) => files.reduce((sum, { size }) => sum + size, 0);
+const isMissing = ({ file, size }) => (loaded.get(file) ?? 0) < size;
+let served = [];
+let named = ""; // the chosen models
+let wanted = []; // the files that they lacked when they were chosen
+let into = "";
 
-// Shows how much the first translation loads.
-function announce(files) {
-  missing = total = files.reduce((sum, { size }) => sum + size, 0);
-  const size = (total / 1e6).toFixed(0);
-  notice.textContent = `Your text stays on this device. The first translation loads ${size} MB, once.`;
-  document.querySelector("main").append(element("p", { className: "hint" }, notice, " ", bar));
+// Shows how much the first translation with these models loads.
+export function chosen(models) {
+  const names = models.map(({ name }) => name);
+  if (names.join() === named) return;
+  named = names.join();
+  const files = served.filter(({ name }) => names.includes(name)).flatMap(({ loads }) => loads);
+  wanted = [...new Map(files.map((one) => [one.file, one])).values()].filter(isMissing);
+  const { languages } = models[0];
+  into = languages ? ` into ${languageName(languages.target)}` : "";
+  showLoading();
 }
 
-function loaded(bytes) {
-  missing -= bytes;
-  bar.value = 1 - missing / total;
-  bar.hidden = missing <= 0;
-  notice.textContent = missing > 0 ? `Loading ${(total / 1e6).toFixed(0)} MB`
-    : "Your text stays on this device.";
+function showLoading() {
+  const total = bytesOf(wanted);
+  const done = wanted.reduce((sum, { file }) => sum + (loaded.get(file) ?? 0), 0);
+  const size = `${Math.max(1, total / 1e6).toFixed(0)} MB`;
+  bar.value = done / total || 0;
+  bar.hidden = !done || done >= total;
+  notice.textContent = !bar.hidden ? `Loading ${size}` : "Your text stays on this device."
+    + (done < total ? ` The first translation${into} loads ${size}, once.` : "");
 }
 
 // Resolves once offline.js caches what this page loads, or if the browser has no service workers.

@@ -1,7 +1,7 @@
 // Translates in a worker, so that the page stays responsive.
 //
 // Messages to it: {number, task, request}, {cancel: number}. From it: {number, data} for each result,
-// {number, done} or {number, error}; {loading: true} and then {loaded: bytes} while the model loads.
+// {number, done} or {number, error}; {file, loaded: bytes} while a file loads.
 
 import * as runtime from "./ort.wasm.bundle.min.mjs";
 import { Preparation, Vocabulary } from "./pieces.js";
@@ -9,7 +9,7 @@ import { Model, search } from "./search.js";
 
 const TASKS = { translations, alternatives };
 const cancelled = new Set();
-let site = null; // a promise of the Site
+const loads = new Map(); // promises: of the list of models, of each library, of the Site of each model
 let turn = Promise.resolve(); // requests are answered one after the other
 
 onmessage = ({ data: { number, task, request, cancel } }) => {
@@ -19,8 +19,7 @@ onmessage = ({ data: { number, task, request, cancel } }) => {
 
 async function answer(number, task, request) {
   try {
-    site ??= load();
-    for await (const data of TASKS[task](await site, request)) {
+    for await (const data of TASKS[task](await siteOf(request.model), request)) {
       postMessage({ number, data });
       await messagesRead();
       if (cancelled.delete(number)) return;
@@ -109,34 +108,49 @@ class Site {
   }
 }
 
-async function load() {
-  try {
-    postMessage({ loading: true });
-    const description = await (await fetched("model.json")).json();
-    const [library, model] = await Promise.all(description.loads.map(({ file }) => bytes(file)));
-    runtime.env.wasm.wasmBinary = library;
-    runtime.env.wasm.numThreads = 1; // more need headers that a plain web server does not send
+// The Site of a model, by default of the first.
+async function siteOf(name) {
+  const models = await once("models", async () => (await fetched("models.json")).json());
+  const { loads: files } = models.find((model) => model.name === name) ?? models[0];
+  const [library, model, description] = files.map(({ file }) => file);
+  return once(model, async () => {
+    const [wasmBinary, graph, described] = await Promise.all([
+      once(library, () => bytes(library)), bytes(model), bytes(description),
+    ]);
+    // more threads need headers that a plain web server does not send
+    Object.assign(runtime.env.wasm, { wasmBinary, numThreads: 1 });
     const options = { executionProviders: ["wasm"], logSeverityLevel: 3 };
-    return new Site(description, await runtime.InferenceSession.create(model, options));
-  } catch (error) {
-    site = null; // the next request tries again
-    throw error;
+    const session = await runtime.InferenceSession.create(graph, options);
+    return new Site(JSON.parse(new TextDecoder().decode(described)), session);
+  });
+}
+
+// What load() resolves to; it is called once, and again after a failure.
+function once(name, load) {
+  if (!loads.has(name)) {
+    loads.set(name, load().catch((error) => {
+      loads.delete(name); // the next request tries again
+      throw error;
+    }));
   }
+  return loads.get(name);
 }
 
 async function fetched(file) {
-  const answer = await fetch(file).catch(() => null);
+  const answer = await fetch(encodeURIComponent(file)).catch(() => null);
   if (!answer?.ok) throw new Error(`${file} cannot be loaded. Are you offline?`);
   return answer;
 }
 
 async function bytes(file) {
   const parts = [];
+  let loaded = 0;
   const reader = (await fetched(file)).body.getReader();
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return new Uint8Array(await new Blob(parts).arrayBuffer());
     parts.push(value);
-    postMessage({ loaded: value.length });
+    loaded += value.length;
+    postMessage({ file, loaded });
   }
 }
