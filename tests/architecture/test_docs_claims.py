@@ -198,8 +198,9 @@ def test_limits_of_the_server_are_those_of_the_code():
 
 MEASURED = """
     benchmarks/README.md docs/how-to/browser.md docs/how-to/constraints.md docs/how-to/labels.md
-    docs/how-to/noisy-channel.md docs/score.md docs/security.md docs/speed.md docs/train.md
-    docs/troubleshooting.md recipes/lessons/README.md
+    docs/how-to/noisy-channel.md docs/score.md docs/security.md docs/speed.md
+    docs/training-methods.md docs/troubleshooting.md benchmarks/server.md benchmarks/training.md
+    recipes/docs/distilled.md recipes/docs/marian.md recipes/lessons/README.md
 """.split()
 CITED = {"recipes/quickstart/README.md", "recipes/web/README.md"}  # have no measurements
 
@@ -249,7 +250,7 @@ def test_scores_of_the_quickstart_stand_in_the_tutorial_alone():
 def test_sizes_cite_the_results_of_recipes():
     """Each figure of the page that names a recipe's result is in that recipe's page."""
     sizes, multi30k = prose("docs/sizes.md"), prose("recipes/multi30k/README.md")
-    it_docs, speed = prose("recipes/it-docs/README.md"), prose("benchmarks/README.md")
+    it_docs, speed = prose("recipes/it-docs/README.md"), prose("benchmarks/training.md")
     tatoeba = prose("recipes/tatoeba/README.md")
     for number, page in (("29,000", multi30k), ("22,934", it_docs), ("33.8", it_docs),
                          ("1.35", tatoeba), ("43.9", tatoeba), ("165,609", tatoeba),
