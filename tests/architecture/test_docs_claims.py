@@ -39,7 +39,7 @@ STATED = (
     ("docs/text.md", "By default, `cgru prep` learns SentencePiece BPE with "
      "{subword_vocabulary:,} pieces", "prep"),
     ("docs/prepare.md", "(`--sample`, {sample:,} pairs)", "prep"),
-    ("docs/translate.md", "of the training (by default {beam_size} and {length_power:.0f})",
+    ("docs/translate.md", "`--normalize`, by default {beam_size} and {length_power:.0f})",
      "train"),
     ("docs/translate.md", "Lines of more than `--max-length` words ({max_length:,}) are cut",
      "translate"),
