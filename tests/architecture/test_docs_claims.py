@@ -224,7 +224,8 @@ def test_the_estimate_for_a_cluster_follows_from_the_speed_page():
     ]
     page = (ROOT / "recipes/spark/README.md").read_text("utf-8")
     core_hours = [one / 1000 * 1e9 / 3600 for one in seconds]
-    assert ", ".join(f"{round(hours, -2):,.0f}" for hours in core_hours) in " ".join(page.split())
+    whole, small = (f"{round(hours, -2):,.0f}" for hours in core_hours)
+    assert f"{whole} core-hours in float32 and {small} in int8" in " ".join(page.split())
     for machines in (1, 10, 100):
         row = " | ".join(f"{float(f'{hours / 32 / machines:.3g}'):g}" for hours in core_hours)
         assert f"| {machines} | {row} |" in page
