@@ -56,7 +56,7 @@ class FeatureWeights:
                     raise CgruError(f"{self.path}: no weight of {name}; {_have(names)}")
             for name in self.by_name:
                 if name not in names:
-                    raise CgruError(f"{self.path}: has a weight of {name}, too; {_have(names)}")
+                    raise CgruError(f"{self.path}: also has a weight of {name}; {_have(names)}")
             return [self.by_name[name] for name in names]
         if self.in_order and len(self.in_order) != len(names):
             raise UsageError(f"--rerank: {len(self.in_order)} weights given; {_have(names)}")

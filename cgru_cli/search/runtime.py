@@ -75,7 +75,7 @@ class Settings:
 def _warn_without_gpu(device: str) -> None:
     warn(
         f"--device {device}: ONNX Runtime has no GPU here (is onnxruntime-gpu installed, and not "
-        "onnxruntime?); the processor computes"
+        "onnxruntime?); using the CPU"
     )
 
 

@@ -134,7 +134,7 @@ def served_models(options: ServeOptions) -> dict[str, ServedModel]:
             raise UsageError("-m: give each model a name (NAME=FILE), or give none")
         name, _, files = word.partition("=")
         if not name or not name.isprintable() or name in models:
-            raise UsageError(f"-m {name}={files}: each model needs a name of its own")
+            raise UsageError(f"-m {name}={files}: each model needs its own name")
         models[name] = ServedModel(name, files.split(","), options)
     return models
 
@@ -166,7 +166,7 @@ def _without_names(options: ServeOptions) -> dict[str, ServedModel]:
     stems = [Path(group[0].model.path).stem for group in groups]
     names = next(one for one in (between, stems, files) if all(one) and len({*one}) == len(one))
     listed = "; ".join(f"{name} ({file})" for name, file in zip(names, files, strict=True))
-    tell(f"languages or vocabularies differ, so each is served as a model of its own: {listed}")
+    tell(f"languages or vocabularies differ, so each is a separate model: {listed}")
     return {
         name: ServedModel(name, group, options) for name, group in zip(names, groups, strict=True)
     }

@@ -47,7 +47,7 @@ def pieces_of_words(line: str, vocabulary: Vocabulary) -> list[str]:
         first, *others = processor.encode(word, out_type=str) or [BEGINS]
         if not first.startswith(BEGINS):
             raise CgruError(
-                f"{vocabulary.path}: does not mark where words begin, as tags of words require"
+                f"{vocabulary.path}: does not mark where words begin, as tagging requires"
             )
         pieces += [first, *filter(None, (piece.lstrip(BEGINS) for piece in others))]
     return pieces
@@ -119,7 +119,7 @@ class SourceLines:
             if self.preprocessing is not None and before != after:
                 raise CgruError(
                     f"line {number + 1}: {before} words, but {after} after preparation; every word "
-                    "has a tag, so prepare the text yourself and give --no-preprocess"
+                    "has a tag, so prepare the text yourself and add --no-preprocess"
                 )
         if len(words) > self.longest:
             if not self._cut:

@@ -59,7 +59,7 @@ class Texts:
         prepared = _prepared(Path(folder)) if folder else cls((), ())
         if not options.has_source:
             if options.valid_reference:
-                raise UsageError("--valid-reference: a language model translates nothing")
+                raise UsageError("--valid-reference: a language model does not translate")
             prepared = prepared._target_side()
         sides = _training_text(options)
         files = tuple(itertools.starmap(Files, zip(*sides, strict=True))) or prepared.files

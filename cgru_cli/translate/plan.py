@@ -159,7 +159,7 @@ def _check_options(
             "--max-length-factor: a language model has no source text; use --translation-maxlen"
         )
     if options.force_decode and first.right_left:
-        raise UsageError("--force-decode: this model writes from the end of a sentence")
+        raise UsageError("--force-decode: this model writes sentences right to left")
     for _, flag in options.changed(Scope.OWN_SEARCH) if search == "nematus-tf" else ():
         raise UsageError(f"{flag.name}: the search of Nematus-TF does not support it")
     if options.markup and not (first.writes_text and first.reads_words and len(first.sources) == 1):
@@ -248,7 +248,7 @@ def _copying(
         return None, 0
     if options.copy and not known and search == "nematus-tf":
         raise UsageError(
-            "--copy: this model has no placeholders, and the search of Nematus-TF no constraints"
+            "--copy: this model has no placeholders, and Nematus-TF's search no constraints"
         )
     return Copying(patterns), known  # without patterns, no placeholder may be written
 

@@ -63,7 +63,7 @@ class Session:
         if (constraints or avoid) and not target.writes_text:
             raise CgruError("constraints, avoid: this model writes labels, not text")
         if prefix and target.right_left:
-            raise CgruError("prefix: this model writes sentences from right to left")
+            raise CgruError("prefix: this model writes sentences right to left")
         fields = Fields(text, prefix, constraints, avoid)
         return self._search.preparer.read(fields, number)._replace(more=more)
 
