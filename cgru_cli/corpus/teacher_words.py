@@ -43,7 +43,7 @@ def from_the_end(lengths: np.ndarray) -> np.ndarray:
 
 
 def read(path: PathLike, words: int, vocabulary: int) -> tuple[np.ndarray, str]:
-    """Map a file for a text with `words` target words and ends of sentences: (words,K) of ENTRY.
+    """Map a file for a text with `words` target words, including EOS: (words,K) of ENTRY.
 
     Also returns the SHA-256 of the file. Raises CgruError for a file of another kind, text or
     vocabulary.

@@ -138,8 +138,8 @@ def file_of(
 ) -> bytes:
     """The content of an ONNX file of the model.
 
-    arrays: float32 or float16, by their DL4MT/Nematus names, or `Integers`. description: see
-    `onnx_file`. Raises CgruError for a model of more than 2 GiB.
+    arrays: float32 or float16, by their DL4MT/Nematus names, or `Integers`. description: the
+    metadata of the file. Raises CgruError for a model of more than 2 GiB.
     """
     if sum(array.nbytes for array in arrays.values()) > LARGEST:
         raise CgruError("an ONNX file holds at most 2 GiB; --store float16 halves the model")

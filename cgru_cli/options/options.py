@@ -37,7 +37,7 @@ class Options:
     def of(cls, values: Mapping[str, Any]) -> Self:
         """Options with these values, which `Flag.read` has returned; the others have defaults.
 
-        Raises UsageError for options that lack what they need, or exclude each other.
+        Raises UsageError for options that lack a required option, or exclude each other.
         """
         declared: type = cls
         options = object.__new__(cls)

@@ -131,7 +131,7 @@ class SourceLines:
         return words
 
     def report(self) -> None:
-        """Warn about the number of lines that were cut; to be called at the end."""
+        """Warn about the number of lines that were cut; call it at the end."""
         if self._cut > 1:
             warn(f"{self._cut} lines were cut to --max-length {self.longest}")
 

@@ -1,4 +1,4 @@
-"""The plan of a training run: its options, as given, as the run began, and chosen for the data."""
+"""The plan of a training run: options of the user, of the saved run, and chosen for the data."""
 
 from __future__ import annotations
 

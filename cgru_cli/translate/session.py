@@ -55,7 +55,7 @@ class Session:
     ) -> PreparedLine:
         """A line, ready to be admitted; number: for messages, and to seed samples, from 0.
 
-        prefix, constraints, avoid: see `Translator.translate`, for this line. more: end after this
+        prefix, constraints, avoid: as in `Translator.translate`, for one line. more: end after this
         number of words beyond the prefix. Raises CgruError for a line, a prefix or phrases that the
         models cannot read.
         """
