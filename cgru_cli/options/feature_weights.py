@@ -92,7 +92,7 @@ def model_weights(given: Sequence[float | str], models: Sequence[str]) -> tuple[
     if not any(isinstance(one, str) for one in given):
         return _as_many(given, models, "--weights")  # type: ignore[arg-type]
     if len(given) > 1:
-        raise UsageError("--weights: numbers, or one file of weights")
+        raise UsageError("--weights: numbers or one file of weights are expected")
     (path,) = given
     weights = read(str(path)).by_name or {}
     if set(models) == set(weights):

@@ -82,7 +82,7 @@ class Options:
 def lacking(options: type, stated: Flag, values: Mapping[str, Any]) -> str:
     """The first option that `stated` needs and that is missing, "" if there is none.
 
-    An option whose default depends on the training data may be on without being given.
+    An option whose default depends on the training data may be on by default.
     """
     by_data = values.get("defaults") == "data" and not values.get("compat")
     for needed in stated.needs:

@@ -100,7 +100,7 @@ class ServedModel:
         Raises CgruError if the model does not support it.
         """
         if search.alignment and not self.attends:
-            raise CgruError(f"{self.name}: this model has no attention, so it gives no alignments")
+            raise CgruError(f"{self.name}: this model has no attention, so it has no alignments")
         rows, suppressed = self.session(search).beam_size, self.defaults.suppressed is not None
         decided = dataclasses.replace(
             search,

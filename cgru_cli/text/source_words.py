@@ -20,7 +20,7 @@ BEGINS = "\u2581"  # SentencePiece's mark before a word
 def source_ids(words: Sequence[str], vocabularies: Sequence[Vocabulary]) -> list[tuple[int, ...]]:
     """Ids of words, a tuple with one id for each factor, without EOS.
 
-    Raises CgruError if a word's number of factors is not the number of vocabularies.
+    Raises CgruError if a word does not have a factor for each vocabulary.
     """
     if len(vocabularies) == 1:
         return [(i,) for i in vocabularies[0].encode(words)]

@@ -263,9 +263,9 @@ def _check_metrics(metrics: tuple[str, ...], options: TrainOptions) -> None:
             known = ", ".join(LOWER_IS_BETTER)
             raise UsageError(f"no such metric: {metric}{hint} (known: {known})")
         if options.has_source and metric in unfit:
-            kind, gives = ("text", "labels") if labelling else ("labels", "text")
+            kind, other = ("text", "labels") if labelling else ("labels", "text")
             raise UsageError(
-                f"--valid-metrics {metric} measures {kind}; --type {options.type} gives {gives}"
+                f"--valid-metrics {metric} measures {kind}; --type {options.type} predicts {other}"
             )
     if len(set(metrics)) < len(metrics):
         raise UsageError(f"a metric is named twice: {' '.join(metrics)}")

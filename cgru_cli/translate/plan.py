@@ -141,8 +141,8 @@ def _check_options(
     if not first.writes_text:
         for _, flag in options.changed(Scope.DECODER):
             raise UsageError(
-                f"{flag.name}: {first.model.path} is a {first.model.structure.type}, which gives "
-                "labels and writes no text"
+                f"{flag.name}: {first.model.path} is a {first.model.structure.type}, which "
+                "predicts labels and writes no text"
             )
     if sampling and any(loaded.model.structure.crf for loaded in models):
         raise UsageError("--output-sampling: tags of a CRF cannot be sampled")

@@ -41,7 +41,7 @@ class PreparedPair(NamedTuple):
 
 
 class PairScorer:
-    """Scores given translations with one model or an ensemble.
+    """Scores translations with one model or an ensemble.
 
     Threads may share a scorer. Pickling stores the paths of the models.
     """
