@@ -234,7 +234,7 @@ def prep(paths: tuple[str, ...], options: PrepOptions) -> None:
     cgru prep --apply OUT < a.en | cgru translate -m m.npz | cgru prep --undo OUT
     cgru prep --vocabulary-only --compat marian < train.bpe.en > vocab.en.yml
 
-    The same command again does nothing, or resumes where it was interrupted.
+    Running the command again does nothing, or resumes an interrupted run.
     """
     from .prep import job, program_vocabularies
 
@@ -260,8 +260,8 @@ def translate(options: TranslateOptions) -> None:
     cgru translate -m model.npz -i source.txt -o target.txt
     cgru translate -m a.npz b.npz --beam-size 12 --n-best < source.txt
 
-    The program that wrote the model, its configuration and its vocabularies are recognised, and
-    decide the defaults. --compat PROGRAM reads the command line of an old program.
+    cgru recognises the program that wrote the model, which decides the defaults, and finds its
+    configuration and vocabularies. --compat PROGRAM reads the command line of an old program.
     """
     from .translate.job import run
 
@@ -282,7 +282,7 @@ def score(options: ScoreOptions) -> None:
     cgru score -m model.npz -s source.txt --n-best list.txt --rerank > best.txt
     cgru score --metric bleu chrf -t translations.txt -r references.txt
 
-    The program that wrote the model, its configuration and its vocabularies are recognised.
+    cgru recognises the program that wrote the model, and finds its configuration and vocabularies.
     --compat PROGRAM reads the command line of an old program.
     """
     from .score.job import run
@@ -299,14 +299,14 @@ def score(options: ScoreOptions) -> None:
 )
 @click.argument("data", metavar="[DATA]", required=False, type=Path("dir"))
 def train(data: str | None, options: TrainOptions) -> None:
-    """Train a model; the same command again resumes from the last save.
+    """Train a model; running the command again resumes from the last save.
 
     \b
     cgru prep data -s train.en -t train.de --dev dev.en dev.de
     cgru train data -m run/model.npz
     cgru train -t train.en train.de -v en.json de.json -m run/model.npz
 
-    DATA is a folder that `cgru prep` made; text and vocabularies may be named by options instead.
+    DATA is a folder that `cgru prep` made; options can name text and vocabularies instead.
     """
     from .train.job import run
 
@@ -329,9 +329,9 @@ def serve(options: ServeOptions) -> None:
     cgru serve -m model.npz --host 0.0.0.0 --token-file password
     cgru serve -m en-de=a.npz,b.npz en-fr=c.npz --port 8000
 
-    The page is at http://127.0.0.1:8080/, the JSON is described at /openapi.json. Clients of
-    Marian's server (WebSocket), of Nematus' and of LibreTranslate find them at /translate. Lines of
-    all clients share batches. SIGTERM stops it once open requests are answered.
+    The page is at http://127.0.0.1:8080/, and /openapi.json describes the JSON. Clients of the
+    servers of Marian (WebSocket), Nematus and LibreTranslate use /translate. Lines of all clients
+    share batches. After SIGTERM, the server answers open requests and stops.
     """
     from .serve.job import run
 

@@ -80,7 +80,7 @@ class NotInstalled(CgruError):
 
 
 class NotAModel(CgruError):
-    """A file of another kind that was given as a model."""
+    """A file that is not a model, named as a model."""
 
 
 def reason(error: BaseException) -> str:

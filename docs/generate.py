@@ -59,31 +59,62 @@ def code(*words: str) -> str:
     return ", ".join(f"`{word}`" for word in words if word)
 
 
-def options_page() -> str:
-    """docs/options.md."""
+# Groups of options that have a page of their own, because a command has many options.
+GROUPS_APART = {
+    "train": ("Model", "Dropout", "Objective", "Minimum risk training", "Initialisation"),
+}
+
+
+def options_pages(command: str) -> list[tuple[str, str, tuple[str, ...]]]:
+    """The pages of a command's options: the name, the title, and the groups of each."""
+    groups = tuple(group for group, _ in grouped(COMMANDS[command].options))
+    apart = GROUPS_APART.get(command, ())
+    title = f"Options of cgru {command}"
+    pages = [(f"options-{command}", title, tuple(g for g in groups if g not in apart))]
+    if apart:
+        pages.append((f"options-{command}-model", f"{title}: model and objective", apart))
+    return pages
+
+
+def options_index() -> str:
+    """docs/options.md, which links to the groups of options of each command."""
     parts = [NOTICE, "# Options\n"]
     parts.append(
-        "Generated from `cgru_cli/options/`. Secondary names are those of Nematus and Marian for "
-        "an option of the same meaning; an underscore in a name stands for a dash. If no default "
-        "is shown, it depends on the model's program or configuration, or the option has no effect "
-        "unless given. Where the default is in italics, it holds with `--compat` or `--defaults "
-        "fixed`; otherwise the training data decide, as the description says. An option whose "
-        "value ends in `...` takes several values after one flag, or can be repeated. A value "
-        "outside its range is an error (exit code 2).\n"
+        "The pages of options are generated from `cgru_cli/options/`. Secondary names are those of "
+        "Nematus and Marian for an option of the same meaning; an underscore in a name stands for "
+        "a dash. If a table shows no default, it depends on the model's program or configuration, "
+        "or the option has no effect unless given. A default in italics holds with `--compat` or "
+        "`--defaults fixed`; otherwise the training data decide, as the description says. An "
+        "option whose value ends in `...` takes several values after one flag, or can be repeated. "
+        "A value outside its range is an error (exit code 2).\n"
     )
-    for name, command in COMMANDS.items():
-        parts.append(f"## cgru {name}\n")
-        for group, members in grouped(command.options):
-            if group == AS_IN_MARIAN:
-                parts.append(f"### {group}\n")
-                parts.append(
-                    f"[{len(members)} options that only scripts of Marian and Nematus need]"
-                    f"(options-as-in-marian.md), which `cgru {name} --help-all` lists too.\n"
-                )
-                continue
-            if group:
-                parts.append(f"### {group}\n")
-            parts.append(_options_table(members))
+    for command in COMMANDS:
+        parts.append(f"## cgru {command}\n")
+        for page, title, groups in options_pages(command):
+            links = [f"[{g}]({page}.md#{re.sub('[^a-z]+', '-', g.lower())})" for g in groups if g]
+            parts.append(f"- [{title}]({page}.md)" + ": " * bool(links) + ", ".join(links))
+        parts[-1] += "\n"
+    return "\n".join(parts)
+
+
+def options_page(command: str, page: str) -> str:
+    """A page of options of a command."""
+    pages = {name: (title, groups) for name, title, groups in options_pages(command)}
+    title, groups = pages.pop(page)
+    intro = "[Options](options.md) explains the columns and lists all commands."
+    others = [f" See also [{title}]({name}.md)." for name, (title, _) in pages.items()]
+    parts = [NOTICE, f"# {title}\n", f"{intro}{''.join(others)}\n"]
+    members_of = dict(grouped(COMMANDS[command].options))
+    for group in groups:
+        if group:
+            parts.append(f"## {group}\n")
+        if group == AS_IN_MARIAN:
+            parts.append(
+                f"[{len(members_of[group])} options that only scripts of Marian and Nematus need]"
+                f"(options-as-in-marian.md), which `cgru {command} --help-all` lists too.\n"
+            )
+        else:
+            parts.append(_options_table(members_of[group]))
     return "\n".join(parts)
 
 
@@ -93,7 +124,7 @@ def rare_options_page() -> str:
     parts.append(
         "Generated from `cgru_cli/options/as_in_marian.py`: options of `cgru train` that scripts "
         "of Marian and Nematus name, and new trainings rarely need. They work like "
-        "[all other options](options.md#cgru-train), with `--compat` and without it, also in "
+        "[all other options](options-train.md), with `--compat` and without it, also in "
         "configuration files and in Python. `cgru train --help` leaves them out; `cgru train "
         "--help-all` lists them. [Coming from Marian](from-marian.md) and [coming from "
         "Nematus](from-nematus.md) describe what else differs.\n"
@@ -179,7 +210,19 @@ NAMES = {
             "Lexical model",
         ),
     ),
-    "names-types": ("Names: types", tuple(title for title in FEATURES if title[:4] == "Type")),
+    "names-types": (
+        "Names: types",
+        (
+            "Type rnnsearch",
+            "Type encdec",
+            "Type seq2seq",
+            "Type encdec without feedback",
+        ),
+    ),
+    "names-tasks": (
+        "Names: language models, classifiers and taggers",
+        ("Type lm", "Type lm with a condition", "Type classifier", "Type tagger"),
+    ),
 }
 
 
@@ -372,10 +415,20 @@ def _defaults_in_force(programs: Sequence[str]) -> str:
     return table(("option of cgru", "cgru", *(TITLES[one] for one in columns)), rows)
 
 
-def options_of_programs(page: str) -> str:
-    """docs/options-PAGE.md: all options of one program, or of its two versions."""
+# Commands whose options of a program are on a page of their own, because there are many.
+PROGRAM_COMMANDS_APART = {"marian": ("translate", "score")}
+
+
+def options_of_programs(page: str, apart: bool = False) -> str:
+    """docs/options-PAGE.md: options of a program or its versions; apart: of the other commands."""
     programs = PROGRAMS[page]
-    parts = [NOTICE, f"# Options of {' and '.join(TITLES[one] for one in programs)}\n"]
+    others = PROGRAM_COMMANDS_APART.get(page, ())
+    title = f"Options of {' and '.join(TITLES[one] for one in programs)}"
+    search = f"{title}: translating and scoring"
+    parts = [NOTICE, f"# {search if apart else title}\n"]
+    if others:
+        name, link = (title, page) if apart else (search, f"{page}-search")
+        parts.append(f"See also [{name}](options-{link}.md).\n")
     parts.append(
         f"Every option that `cgru` accepts with `--compat {'` or `--compat '.join(programs)}`, "
         "with the default of the program. Options without effect and those that are refused follow "
@@ -383,6 +436,8 @@ def options_of_programs(page: str) -> str:
         "the defaults of training that differ from cgru's own.\n"
     )
     for command in ("train", "translate", "score"):
+        if (command in others) != apart:
+            continue
         for together in [programs] if page == "nematus" else [(one,) for one in programs]:
             parts += _options_of(together, command)
     return "\n".join(parts)
@@ -429,13 +484,22 @@ def _listed(flags: Iterable[str]) -> str:
 
 
 PAGES = {
-    "options.md": options_page,
+    "options.md": options_index,
+    **{
+        f"{page}.md": functools.partial(options_page, name, page)
+        for name in COMMANDS
+        for page, *_ in options_pages(name)
+    },
     "options-as-in-marian.md": rare_options_page,
     **{f"{page}.md": functools.partial(names_page, page) for page in NAMES},
     "man/cgru.1": lambda: manual(cgru),
     **{f"man/cgru-{name}.1": functools.partial(manual, c) for name, c in COMMANDS.items()},
     **{f"from-{page}.md": functools.partial(page_of_program, page) for page in PROGRAMS},
     **{f"options-{page}.md": functools.partial(options_of_programs, page) for page in PROGRAMS},
+    **{
+        f"options-{page}-search.md": functools.partial(options_of_programs, page, apart=True)
+        for page in PROGRAM_COMMANDS_APART
+    },
 }
 
 

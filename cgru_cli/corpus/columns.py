@@ -1,7 +1,7 @@
 """Ragged columns: rows of different numbers of values, memory-mapped from two files a column.
 
 The files of a column are `NAME.values.npy`, the values of all rows one after another, and
-`NAME.ends.npy`, a 0 and then where each row ends among the values.
+`NAME.ends.npy`, a 0 and then the end of each row among the values.
 """
 
 import hashlib

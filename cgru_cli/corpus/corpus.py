@@ -50,7 +50,7 @@ class Corpus:
     columns: `source`, `target` and others by name, with a row for each pair
     skipped: numbers of lines left out as "empty" or "too long", and of sentence pairs "cut"
     fingerprints: SHA-256 of "training text", "alignments", "weights" and "teacher", or "none"
-    read: the number of target words read, also in skipped pairs, with the ends of sentences
+    read: the number of target words read, also in skipped pairs, including EOS
     kinds: a row for each line, the kinds of its pairs, if variants differ between epochs
     right_left: whether targets are encoded from their last word
     """

@@ -43,7 +43,7 @@ def from_the_end(lengths: np.ndarray) -> np.ndarray:
 
 
 def read(path: PathLike, words: int, vocabulary: int) -> tuple[np.ndarray, str]:
-    """Map a file for a text with `words` target words and ends of sentences: (words,K) of ENTRY.
+    """Map a file for a text with `words` target words, including EOS: (words,K) of ENTRY.
 
     Also returns the SHA-256 of the file. Raises CgruError for a file of another kind, text or
     vocabulary.
@@ -57,8 +57,8 @@ def read(path: PathLike, words: int, vocabulary: int) -> tuple[np.ndarray, str]:
         raise CgruError(f"{path}: not a file of cgru score --word-top-k")
     if len(rows) != words:
         raise CgruError(
-            f"{path} has {len(rows):,} words and the training text {words:,}, with the ends of its "
-            "sentences; score this text, in the vocabulary of this training"
+            f"{path} has {len(rows):,} words and the training text {words:,}, "
+            "including EOS; score this text with the vocabulary of this training"
         )
     parts = np.array_split(rows, 1 + words // CHECKED)
     largest = max(int(_ids(part).max()) for part in parts)

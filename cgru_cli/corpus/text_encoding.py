@@ -27,8 +27,8 @@ class TextEncoding:
     """Converts prepared lines to the ids that a model reads and writes, and ids to plain text.
 
     vocabularies: sources (one per factor), then target. condition: the number of labels or numbers
-    in the source, if it is not text. right_left: whether the model writes sentences from their end;
-    source_reversed: whether it reads them from their end. preprocessing: how the lines were
+    in the source, if it is not text. right_left: whether the model writes sentences right to left;
+    source_reversed: whether it reads them right to left. preprocessing: how the lines were
     prepared, None for words or for sub-words with `@@`. compat: the program whose rule separates
     words; by default, only spaces do.
     """

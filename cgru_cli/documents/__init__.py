@@ -1,7 +1,7 @@
 """Texts with marks and documents, whose structure a translation keeps.
 
 Nothing here knows how texts are translated: this folder imports only errors and `system`. Lines:
-`markup` takes the marks out of a line, `mark_places` puts them into its translation, `protected`
+`markup` removes the marks from a line, `mark_places` puts them into its translation, `protected`
 finds text that is never translated, and `sentences` splits and joins.
 
 Documents: `reader` chooses the format by the name of the file. `document` defines the interface of

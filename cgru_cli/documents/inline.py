@@ -110,7 +110,7 @@ class MarkedText:
     """
 
     def __init__(self, symbols: Symbols, marks: re.Pattern[str], *, xml: bool = False):
-        """marks: see `split`; xml: whether the text will be written with entities."""
+        """marks: a pattern of marks; xml: whether the text will be written with entities."""
         self._xml = xml
         core = masked(symbols).strip()
         start = masked(symbols).find(core)

@@ -137,7 +137,7 @@ class _Text(MarkedText):
         return symbols
 
     def fitted(self, texts: list[str]) -> list[str]:
-        """The texts with mnemonics and apostrophes, without what a model has copied once more."""
+        """The texts with mnemonics and apostrophes, without text that a model has repeated."""
         texts = [self._strays.sub("", text) for text in texts]
         if self._mnemonic:
             texts = self._mnemonic.marked(texts)
@@ -153,7 +153,7 @@ class Message:
     def __init__(
         self, symbols: Symbols, marks: re.Pattern[str], markers: Collection[str], *, xml: bool
     ):
-        """symbols: a text, or a text with marks (see `inline`); marks: see `inline.split`; markers:
+        """symbols: a text, or a text with marks (as in `inline`); marks: their pattern; markers:
         those of mnemonics that the document surely has.
 
         Warns of an invalid message with branches, which has no segments.

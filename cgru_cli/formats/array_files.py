@@ -102,7 +102,7 @@ def open_npz(
         if members and not any(one.filename.endswith(".npy") for one in members):
             raise CgruError(
                 f"{path}: is a zip archive without arrays ({members[0].filename}, ...); unpack it, "
-                "and give the model in it"
+                "and name the model in it"
             )
         stored: dict[str, StoredArray] = {}
         for member in members:
@@ -264,7 +264,7 @@ def start_of(path: Path) -> bytes:
     if not os.path.lexists(path):
         for meant in (EXAMPLES / path.name, Path(f"{path}.npz")):
             if meant.is_file():
-                raise CgruError(f"{path}: no such file; {meant} is there")
+                raise CgruError(f"{path}: no such file; did you mean {meant}?")
         problem = f"{path}: no such file"
         if path.parent.name == EXAMPLES.name:
             problem += "; the example models come with the repository of cgru, not with the package"

@@ -30,7 +30,7 @@ def check_declared(models: Sequence[Model], declared: Sequence[str]) -> None:
                 fits, real = value.lower() in known, known[0]
             else:
                 names = ", ".join((*facts, "dim-vocabs"))
-                raise UsageError(f"--model-is {one}: known are {names}")
+                raise UsageError(f"--model-is {one}: the known names are {names}")
             if not fits:
                 raise CgruError(
                     f"{model.path}: its {name} is {real}; the command line says {value}"

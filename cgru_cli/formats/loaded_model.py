@@ -116,7 +116,7 @@ class LoadedModel:
 
     @property
     def right_left(self) -> bool:
-        """Whether the model writes from the end of a sentence."""
+        """Whether the model writes sentences right to left."""
         return self.model.settings.right_left
 
     @property
@@ -239,8 +239,8 @@ def load_model(path: str | os.PathLike[str], vocabularies: Sequence[str] = ()) -
         if vocabulary.eos_id != EOS_ID:
             raise CgruError(
                 f"{vocabulary.path}: ends sentences with id {vocabulary.eos_id}; cgru reads only "
-                f"models whose end of sentence has id {EOS_ID}, so this is another model's, or not "
-                "supported"
+                f"models whose end of sentence has id {EOS_ID}, so this file belongs to another "
+                "model, or is not supported"
             )
     return LoadedModel(model, sources, target)
 
@@ -286,12 +286,13 @@ def check_ensemble(models: Sequence[LoadedModel]) -> None:
             other.model.structure.target_vocabulary != first.model.structure.target_vocabulary
         ):
             raise CgruError(
-                f"{other.model.path}: another target vocabulary than {path}; "
+                f"{other.model.path}: has a different target vocabulary from {path}; "
                 "an ensemble needs the same one"
             )
         if other.right_left != first.right_left:
             raise CgruError(
-                f"{other.model.path}: writes sentences in the other direction than {path}, {rerank}"
+                f"{other.model.path}: writes sentences in the opposite direction to "
+                f"{path}, {rerank}"
             )
     first, *others = [one for one in models if one.reads_source] or models
     for other in others:

@@ -32,7 +32,7 @@ class ModelSettings:
     vocabularies: list[str] = field(default_factory=list)  # sources (one per factor), then target
     preprocessing: StoredFile | None = None  # if stored in the model's own file
     unsupported: list[str] = field(default_factory=list)  # features that cgru cannot run
-    right_left: bool = False  # writes from the end of a sentence
+    right_left: bool = False  # writes sentences right to left
     source_reversed: bool = False  # also reads from the end, like all such models of Marian
     beam_size: int | None = None
     normalize: float | None = None

@@ -21,7 +21,7 @@ def find(model: Model, explicit: Sequence[str] = ()) -> list[Vocabulary]:
     file suffices for both sides of a model with one embedding.
 
     Raises CgruError for a file that is missing or not a vocabulary, for too few or too many
-    vocabularies, and if source and target are exchanged.
+    vocabularies, and if source and target are swapped.
     """
     structure = model.structure
     rows = list(structure.vocabularies)
@@ -75,7 +75,7 @@ def _located(model: Model, name: str) -> Path | StoredFile:
     # cgru places vocabularies beside the model
     own = model.container in ("h5", "onnx") or "cgru" in model.settings.values
     if not own and chosen != last == Path(name) and not _same_content(chosen, last):
-        warn(f"{chosen}: used, because it stands beside {model.path}; {last} differs")
+        warn(f"{chosen}: used, because it is beside {model.path}; {last} differs")
     return chosen
 
 
@@ -86,7 +86,7 @@ def _check_sides(model: Model, vocabularies: list[Vocabulary], rows: list[int]) 
     sizes = [vocabulary.size for vocabulary in vocabularies]
     if sizes != rows and sizes[::-1] == rows:
         raise CgruError(
-            f"{model.path}: source and target vocabulary are exchanged: {vocabularies[0].path} "
+            f"{model.path}: source and target vocabulary are swapped: {vocabularies[0].path} "
             f"has {sizes[0]} words and {vocabularies[1].path} {sizes[1]}, the embeddings "
             f"{rows[0]} and {rows[1]} rows"
         )

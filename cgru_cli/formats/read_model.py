@@ -34,7 +34,7 @@ def read(path: str | os.PathLike[str], *, integers: bool = False) -> Model:
         raise CgruError(f"a path of a model is expected, not {type(path).__name__}")
     path = Path(path)
     if not path.name:
-        raise CgruError(f"{path}: names no model file")
+        raise CgruError(f"{path}: does not name a model file")
     with parsing(path, "damaged, or no model that cgru knows"), opened(path) as file:
         if file.own and file.own.precision != "float32":
             _check_integers(file, integers)

@@ -77,7 +77,7 @@ def write(
     if lost:
         raise CgruError(
             f"{model.path} cannot be written as {to}: it has {', '.join(lost)}, "
-            f"which {to} does not hold"
+            f"which {to} does not support"
         )
     for suffix in ("", ".index"):
         one, other = Path(f"{model.path}{suffix}"), Path(f"{path}{suffix}")
@@ -87,7 +87,7 @@ def write(
     turned = " and ".join(way for from_end, way in ways if from_end)
     if to in ("dl4mt", "nematus", "nematus-tf") and turned:
         warn(  # users of these programs reversed the lines themselves
-            f"{path}: {to}'s files cannot say that a model {turned} from the end of a sentence; "
+            f"{path}: {to}'s files cannot record that a model {turned} right to left; "
             "reverse the lines yourself when you translate with it"
         )
     folder = path if one_file else path.parent

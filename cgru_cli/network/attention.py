@@ -153,8 +153,8 @@ class AttentionLayer:
 def attend(projected: Tensor, query: Tensor, v: Tensor, mask: Tensor, *, packed: bool) -> Tensor:
     """Alignment alpha_ij = softmax_i e_ij (eq. 7), one row per sentence.
 
-    projected: (B,S,A) W_a h_i + b_a; query: (B,A) U_a s'_j; v, packed: see `energies`;
-    mask: (B,S), 1 at words.
+    projected: (B,S,A) W_a h_i + b_a; query: (B,A) U_a s'_j; v, packed: as in
+    `energies`; mask: (B,S), 1 at words.
     Returns (B,S), zero at padding. All arrays are float32, because on CPUs tanh and its gradient
     take two to four times as long in 16-bit types.
     """
@@ -185,7 +185,7 @@ def energies_in_tiles(
 ) -> Tensor:
     """The energies (R,S) of a search for queries (R,A) of sentences (R,), a few rows at a time.
 
-    mask: (B,S); projected: (B,S,A); v, packed: see `energies`. The hidden layer of a few rows (a
+    mask: (B,S); projected: (B,S,A); v, packed: as in `energies`. The hidden layer of few rows (a
     tile) fits into the processor's cache, which halves the time. A tile ends with its longest
     sentence; energies after that are -inf. All tiles have the same number of rows; the last one may
     repeat its last row.

@@ -1,4 +1,4 @@
-"""Forced decoding: run the network over given translations, for scoring and training."""
+"""Forced decoding: run the network over known translations, for scoring and training."""
 
 from typing import NamedTuple
 

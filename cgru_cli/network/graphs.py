@@ -78,7 +78,7 @@ def stepping(
 
 
 def scoring(network: Network) -> Computation:
-    """The graph of scores of given translations.
+    """The graph of scores of known translations.
 
     Inputs: `source`, `source_mask`, `target` (B,T) int32 and `words` (N,) int32, places in (T,B) of
     words that are not padding. Outputs: `log_probs` (N,) and, with attention, `alignment` (B,T,S).
@@ -101,7 +101,7 @@ def scoring(network: Network) -> Computation:
 
 
 def ranking(networks: Sequence[Network], weights: Sequence[float]) -> Computation:
-    """The graph of the most probable words at each position of given translations.
+    """The graph of the most probable words at each position of known translations.
 
     Inputs: `source.M` and `source_mask.M` of model number M, `target` (B,T), `words` (N,) as for
     `scoring`, and `count`. Outputs: `best` (N,count) int32 and `log_probs` (N,count).
@@ -138,8 +138,8 @@ def file_of(
 ) -> bytes:
     """The content of an ONNX file of the model.
 
-    arrays: float32 or float16, by their DL4MT/Nematus names, or `Integers`. description: see
-    `onnx_file`. Raises CgruError for a model of more than 2 GiB.
+    arrays: float32 or float16, by their DL4MT/Nematus names, or `Integers`. description: the
+    metadata of the file. Raises CgruError for a model of more than 2 GiB.
     """
     if sum(array.nbytes for array in arrays.values()) > LARGEST:
         raise CgruError("an ONNX file holds at most 2 GiB; --store float16 halves the model")

@@ -24,7 +24,7 @@ class RecurrentModel(keras.Model):
 
     Without arrays, the model is initialised as in Nematus, with a fixed seed. Keras' optimizers,
     `save`, `load_model`, `clone_model` and precision policies work: products are computed in the
-    policy's compute dtype, states and softmax in float32. packed: see `Network`.
+    policy's compute dtype, states and softmax in float32. packed: as in `Network`.
     """
 
     def __init__(

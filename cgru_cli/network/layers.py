@@ -84,7 +84,7 @@ class Layers:
     """The arrays of one model, by path.
 
     dtype: the type of the products of float32 matrices; matrices may also be `Integers`. masks:
-    dropout in training, see `dropout.py`. packed, tiled: see `Network`.
+    those of dropout in training. packed, tiled: as in `Network`.
     """
 
     def __init__(

@@ -124,8 +124,8 @@ class Network:
 
         source: (B,S) int32, or (B,S,F) with F factors (0 without a source), each sentence ended by
         EOS; or a condition, as in `text.conditions`. mask: (B,S) float32, 1 at words and EOS.
-        search: see `Decoder.memory`; a search computes more here and less in each step, with the
-        same results.
+        search: whether to compute more here and less in each step, with the same results, as pays
+        in a search.
         """
         if len(source.shape) == 2:
             source = source[..., None]

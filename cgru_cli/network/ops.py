@@ -61,7 +61,7 @@ def cast(x: Tensor, dtype: str) -> Tensor:
 
 
 def floats_of_bits(x: Tensor) -> Tensor:
-    """float32 numbers, given as such or by their bits as int32."""
+    """float32 numbers, from numbers or from their bits as int32."""
     return _engine().floats_of_bits(x)
 
 

@@ -78,7 +78,7 @@ def score(
     target: tf.Tensor,
     mask: tf.Tensor,
 ) -> tf.Tensor:
-    """log p(y_j | y_<j, x) of given translations, (B,T) in nats, 0 at padding."""
+    """log p(y_j | y_<j, x) of known translations, (B,T) in nats, 0 at padding."""
     unrolled = unroll(network, source, source_mask, target)
     words = Words.of(mask)
     logits = network.read_out(*words.rows(unrolled), sentence=words.sentence)

@@ -66,12 +66,12 @@ class MarianOptions(Options):
         -w --workspace MB: memory for a mini-batch with --mini-batch-fit, beside model and optimiser
         (MiB)""")
     mini_batch_warmup: str = MARIAN.frequency("0")("""
-        --mini-batch-warmup N[u|e|t]: let mini-batches grow linearly for N updates (u) or epochs
+        --mini-batch-warmup N[u|e|t]: increase mini-batches linearly for N updates (u) or epochs
         (e), or with the square root for N target words (t): each keeps a share of its sentence
         pairs, at least 256 target words, and leaves out the rest""")
     mini_batch_words_ref: int = MARIAN.whole(0, 100_000_000, default=0)("""
-        --mini-batch-words-ref N: number of target words per update for which the learning rate of
-        adam and --exponential-smoothing are given; both grow for updates with more target words; 0:
+        --mini-batch-words-ref N: number of target words per update to which the learning rate of
+        adam and --exponential-smoothing refer; both grow for updates with more target words; 0:
         both are the same for every update""")
     maxi_batch_sort: SortedBy = RUN.choice(*get_args(SortedBy), default="trg")("""
         --maxi-batch-sort: side whose length determines the order of the sentence pairs in a

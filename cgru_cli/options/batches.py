@@ -43,9 +43,9 @@ class BatchOptions(Options):
         --no-full-stop-every N: train on every Nth sentence pair without full stops at the end; 0:
         never""")
     join_every: int = BATCHES.whole(0, 10**9, default=0)("""
-        --join-every N: join every Nth sentence pair with one to three pairs before it, like lines
-        with several sentences; 0: never""")
+        --join-every N: join every Nth sentence pair with the one to three pairs before it, to form
+        lines of several sentences; 0: never""")
     copy: tuple[str, ...] = BATCHES.values(pattern, applies_to=Scope.SOURCE)(f"""
-        --copy PATTERN...: {COPIED}; replace spans that occur on both sides of a training pair by
-        placeholders, which the vocabularies must have (cgru prep --copy adds them, and replaces the
+        --copy PATTERN...: {COPIED}; placeholders replace spans that occur on both sides of a
+        training pair; the vocabularies must have them (cgru prep --copy adds them, and replaces the
         spans itself)""")

@@ -20,9 +20,9 @@ class ConfiguredOptions(Options):
         -c --config FILE...: file of options (.yml or .json), or a configuration of Marian or amun;
         later files override earlier ones, and the command line overrides all""")
     dump_config: str | None = FILES.choice("full", "minimal", "expand", implied="full")("""
-        --dump-config FORM: print the options as .yml and exit: all options (full), the given
-        options (minimal), or the given options and the --compat program's defaults (expand); with
-        --compat marian in Marian's names, where expand replaces aliases such as --best-deep""")
+        --dump-config FORM: print the options as .yml and exit: all options (full), only those that
+        you set (minimal), or these and the --compat program's defaults (expand); with --compat
+        marian in Marian's names, where expand replaces aliases such as --best-deep""")
     interpolate_env_vars: bool = FILES("""
         --interpolate-env-vars: replace ${NAME} in paths with the environment variable NAME""")
     relative_paths: bool = FILES("""

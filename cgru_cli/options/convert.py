@@ -36,8 +36,8 @@ class ConvertOptions(ConfiguredOptions):
     average: tuple[str, ...] = OUTPUT("""
         --average MODEL...: write the mean of IN and these models (checkpoint averaging)""")
     vocabularies: tuple[str, ...] = Group("Output")("""
-        -v --vocabs SRC TRG (--dictionaries): vocabulary files: source (one for each factor), then
-        target, if IN names none""")
+        -v --vocabs SRC TRG (--dictionaries): vocabulary files, if IN names none: source (one for
+        each factor), then target""")
     force: bool = OUTPUT("-f --force: overwrite OUT")
     quiet: bool = Group("Output")("-q --quiet: write only warnings and errors to standard error")
 

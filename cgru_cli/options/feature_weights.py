@@ -56,7 +56,7 @@ class FeatureWeights:
                     raise CgruError(f"{self.path}: no weight of {name}; {_have(names)}")
             for name in self.by_name:
                 if name not in names:
-                    raise CgruError(f"{self.path}: has a weight of {name}, too; {_have(names)}")
+                    raise CgruError(f"{self.path}: also has a weight of {name}; {_have(names)}")
             return [self.by_name[name] for name in names]
         if self.in_order and len(self.in_order) != len(names):
             raise UsageError(f"--rerank: {len(self.in_order)} weights given; {_have(names)}")
@@ -92,7 +92,7 @@ def model_weights(given: Sequence[float | str], models: Sequence[str]) -> tuple[
     if not any(isinstance(one, str) for one in given):
         return _as_many(given, models, "--weights")  # type: ignore[arg-type]
     if len(given) > 1:
-        raise UsageError("--weights: numbers, or one file of weights")
+        raise UsageError("--weights: numbers or one file of weights are expected")
     (path,) = given
     weights = read(str(path)).by_name or {}
     if set(models) == set(weights):

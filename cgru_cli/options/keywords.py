@@ -280,6 +280,6 @@ class Arguments(NamedTuple):
         """The result of `__reduce__`. Raises UsageError for models in memory."""
         if self.paths is None:
             raise UsageError(
-                "a model in memory cannot be pickled; write it with write_model, and give its path"
+                "a model in memory cannot be pickled; write it with write_model, and pass its path"
             )
         return functools.partial(kind, **self.options), (self.paths, self.vocabularies)

@@ -22,11 +22,11 @@ class FilterOptions(ConfiguredOptions):
     """The options that `cgru translate` and `cgru score` share."""
 
     model: tuple[str, ...] = MODELS("""
-        -m --model MODEL... (--models): model file of any program; translate takes several as an
-        ensemble, score gives each a column of scores""")
+        -m --model MODEL... (--models): model file of any program; translate combines several into
+        an ensemble, score prints a column of scores for each""")
     vocabularies: tuple[str, ...] = MODELS("""
-        -v --vocabs SRC TRG (--dictionaries): vocabulary files: source (one for each factor), then
-        target, if the model names none""")
+        -v --vocabs SRC TRG (--dictionaries): vocabulary files, if the model names none: source (one
+        for each factor), then target""")
     output: str | None = MODEL_AND_TEXT("""
         -o --output FILE: file to write, .gz too; standard output if not given""")
     model_is: tuple[str, ...] = MODEL_AND_TEXT("""
@@ -40,7 +40,7 @@ class FilterOptions(ConfiguredOptions):
     no_spm_encode: bool = MODEL_AND_TEXT("""
         --no-spm-encode: the input is already in SentencePiece pieces; do not split it""")
     quiet: bool = MODEL_AND_TEXT("""
-        -q --quiet (--quiet-translation): show neither progress nor what was written on standard
+        -q --quiet (--quiet-translation): do not report progress and written files on standard
         error""")
 
     weights: tuple[float | str, ...] = SCORES.values(weight, applies_to=Scope.PAIRS)("""
@@ -75,7 +75,7 @@ class FilterOptions(ConfiguredOptions):
         --device cpu|gpu[:N]: device to compute on; if not given, a GPU if there is one and the
         extra gpu is installed, else the CPU""")
     cpu_threads: int | None = DEVICES.whole(1, 4096, applies_to=Scope.MACHINE)("""
-        --cpu-threads N: threads to compute with; all processors if not given""")
+        --cpu-threads N: number of threads; if not given, one for each processor""")
     runtime: str | None = DEVICES.choice(
         "auto", "tensorflow", "onnx", no_effect="ONNX Runtime runs every model"
     )("--runtime: library that ran the model in earlier versions")

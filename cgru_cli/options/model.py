@@ -36,14 +36,14 @@ class ModelOptions(ConfiguredOptions):
     compat: str | None = GENERAL.choice(
         "nematus", "nematus-tf", "dl4mt", "marian", applies_to=Scope.MACHINE
     )("""
-        --compat PROGRAM: read the command line as this program's trainer does, with its options and
-        its defaults""")
+        --compat PROGRAM: read the command line like this program's trainer, with its options and
+        defaults""")
     defaults: str = GENERAL.choice("data", "fixed", default="data")("""
         --defaults: whether the defaults of sizes, learning rate, regularisation and validation
         depend on the training data (data) or not (fixed, and always with --compat)""")
     dry_run: bool = GENERAL("""
-        --dry-run: print the model's size, the estimated memory, the first batch, and how long an
-        epoch takes, from a few updates of a copy; and exit""")
+        --dry-run: print the model's size, the estimated memory, the first batch and the duration of
+        an epoch (from a few updates of a copy), and exit""")
     seed: int = GENERAL.whole(0, 2**63 - 1, default=1, applies_to=Scope.RUN)("""
         --seed N: random seed of initial weights, order of the data, dropout and sampling""")
     quiet: bool = GENERAL.values(applies_to=Scope.MACHINE)(
@@ -62,8 +62,8 @@ class ModelOptions(ConfiguredOptions):
         --dim-vocabs N...: number of words to read from the beginning of each vocabulary file; 0:
         all""")
     right_left: bool = DATA.values(applies_to=Scope.DECODER | Scope.RUN)("""
-        --right-left: train a right-to-left model, which writes sentences from their end, and with
-        --compat marian also reads them from the end; translate and score recognise such models""")
+        --right-left: train a model that writes sentences right to left, and with --compat marian
+        also reads them right to left; translate and score recognise such models""")
 
     type: str = MODEL.choice(
         "lm",
@@ -77,10 +77,10 @@ class ModelOptions(ConfiguredOptions):
         "nematus",
         default="cgru",
     )("""
-        --type TYPE (--model_type): type of model, by what its decoder reads: no source (lm, a
-        language model), the encoder's last state (encdec at every step, seq2seq at the first), or a
-        context by attention (rnnsearch, cgru); models without a decoder predict a label for each
-        line (classifier) or word (tagger); s2s, amun and nematus are Marian's names for cgru""")
+        --type TYPE (--model_type): type of model: the decoder reads no source (lm, a language
+        model), the encoder's last state (encdec at every step, seq2seq at the first), or a context
+        by attention (rnnsearch, cgru); models without a decoder predict a label for each line
+        (classifier) or word (tagger); s2s, amun and nematus are Marian's names for cgru""")
     condition: bool = MODEL("""
         --condition: with --type lm, generate each text from one input: a label on each line (-t
         LABELS TEXT -v LABELS.json VOCAB), or a vector of numbers (-t FEATURES TEXT -v VOCAB),

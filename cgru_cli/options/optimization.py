@@ -55,8 +55,8 @@ class OptimizationOptions(BatchOptions):
         --no-full-stop-every --join-every --copy""".split(),
         applies_to=Scope.MACHINE,
     )("""
-        --teacher FILE.npy: the most probable words of a larger model at each word of the training
-        text, from cgru score --word-top-k; the text must be one pair of files""")
+        --teacher FILE.npy: file from cgru score --word-top-k with the most probable words of a
+        larger model at each word of the training text; the text must be one pair of files""")
     teacher_weight: float = TEACHING.number(0, 1, default=0.5)("""
         --teacher-weight W: weight of the teacher's words; the reference gets 1 - W""")
 
@@ -80,7 +80,7 @@ class OptimizationOptions(BatchOptions):
         of adagrad; rho and epsilon of adadelta; rho, momentum, epsilon of rmsprop, and 1 for its
         centred form""")
     optimizer_delay: int = OPTIMISER.whole(1, 1_000_000, default=1, applies_to=Scope.RUN)("""
-        --optimizer-delay N: mini-batches whose gradients are added up for one update""")
+        --optimizer-delay N: number of mini-batches whose gradients are summed for one update""")
     clip_norm: float = OPTIMISER.number(0, 1e9, default=1.0)("""
         --clip-norm X (--clip_c): maximum norm of the gradient of all parameters; larger gradients
         are scaled down to this norm; 0: no clipping""")
@@ -105,7 +105,7 @@ class OptimizationOptions(BatchOptions):
         -l --learn-rate R (--learning_rate --lrate): learning rate; 0 leaves the weights unchanged,
         to validate a model""")
     lr_warmup: str = RATE.frequency("0", by_data="half an epoch, 50 to 300 updates, for adam")("""
-        --lr-warmup N[u|e|t] (--warmup_steps): warm-up: let the learning rate grow linearly for N
+        --lr-warmup N[u|e|t] (--warmup_steps): warm-up: increase the learning rate linearly for N
         updates (u), epochs (e) or target words (t)""")
     lr_decay_inv_sqrt: str = RATE.frequency(
         "0",
@@ -115,9 +115,9 @@ class OptimizationOptions(BatchOptions):
         --lr-decay-inv-sqrt N[u|e|t]: decay the learning rate by sqrt(N / progress) once progress
         exceeds N updates (u), epochs (e) or target words (t); 0: no decay""")
     lr_decay_to_end: str = RATE.choice("off", "linear", "cosine", "late", default="off")("""
-        --lr-decay-to-end: let the learning rate fall to 0 at the end that --after or --after-epochs
-        sets: from the first update in a line (linear) or along a cosine, or in a line over the last
-        fifth of the training (late)""")
+        --lr-decay-to-end: decrease the learning rate to 0 at the end set by --after or
+        --after-epochs: from the first update, linearly (linear) or along a cosine (cosine), or
+        linearly over the last fifth of the training (late)""")
     lr_decay: float = RATE.number(0, 10, default=0.0)("""
         --lr-decay F: factor of each decay of the learning rate; 0: no decay""")
 

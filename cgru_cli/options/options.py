@@ -37,7 +37,7 @@ class Options:
     def of(cls, values: Mapping[str, Any]) -> Self:
         """Options with these values, which `Flag.read` has returned; the others have defaults.
 
-        Raises UsageError for options that lack what they need, or exclude each other.
+        Raises UsageError for options that lack a required option, or exclude each other.
         """
         declared: type = cls
         options = object.__new__(cls)
@@ -82,7 +82,7 @@ class Options:
 def lacking(options: type, stated: Flag, values: Mapping[str, Any]) -> str:
     """The first option that `stated` needs and that is missing, "" if there is none.
 
-    An option whose default depends on the training data may be on without being given.
+    An option whose default depends on the training data may be on by default.
     """
     by_data = values.get("defaults") == "data" and not values.get("compat")
     for needed in stated.needs:

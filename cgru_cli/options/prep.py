@@ -31,10 +31,10 @@ class PrepOptions(ConfiguredOptions):
     """`cgru prep OUT`; the filters `--apply DIR` and `--undo DIR`; and `--vocabulary-only`."""
 
     jobs: int | None = GENERAL.whole(1, 4096, applies_to=Scope.MACHINE)("""
-        -j --jobs N: number of parallel processes, without influence on the result; one for each
-        processor if not given""")
+        -j --jobs N: number of parallel processes, which does not affect the result; if not given,
+        one for each processor""")
     force: bool = GENERAL.values(applies_to=Scope.MACHINE)("""
-        -f --force: make OUT again if it was made from other text or with other options""")
+        -f --force: rebuild OUT if it was made from different text or with different options""")
     quiet: bool = GENERAL.values(applies_to=Scope.MACHINE | Scope.VOCABULARY)(
         "-q --quiet: write only warnings and errors to standard error"
     )
@@ -60,7 +60,7 @@ class PrepOptions(ConfiguredOptions):
         text of `word|factor|...`""")
 
     unicode: UnicodeForm = TOKENS.choice(*get_args(UnicodeForm), default="nfc")("""
-        --unicode: Unicode normal form""")
+        --unicode: Unicode normalisation form""")
     normalize_punctuation: bool = TOKENS("""
         --normalize-punctuation: normalise punctuation as Moses does""")
     tokenize: bool = TOKENS("--tokenize: tokenise as Moses does")
@@ -98,14 +98,14 @@ class PrepOptions(ConfiguredOptions):
         each span that occurs on both sides of a pair; cgru translate then copies such spans by
         default""")
     sample: int = SUBWORDS.whole(0, 10**12, default=500_000)("""
-        --sample N: number of randomly drawn sentence pairs from which sub-words and --truecase are
-        learned; 0: all""")
+        --sample N: number of randomly drawn sentence pairs from which to learn sub-words and
+        --truecase; 0: all""")
     seed: int = SUBWORDS.whole(0, 2**63 - 1, default=0)("""
         --seed N: random seed of --sample and --dev-lines""")
     vocabulary_format: str | None = SUBWORDS.choice("spm", "json")("""
-        --vocabulary-format: vocabularies to write: spm keeps the text in words, which the model's
-        .spm splits, as for Marian; json writes text in sub-words and Nematus' vocabularies; if not
-        given, spm for SentencePiece without factors, else json""")
+        --vocabulary-format: vocabularies to write: spm leaves the text unsplit for the model's .spm
+        to split, as in Marian; json writes text split into sub-words, and Nematus' vocabularies; if
+        not given, spm for SentencePiece without factors, else json""")
     joint_vocabulary: bool = SUBWORDS("""
         --joint-vocabulary: write one .json vocabulary for source and target""")
     vocabulary_size: int = SUBWORDS.whole(
@@ -127,7 +127,7 @@ class PrepOptions(ConfiguredOptions):
         --keep-invalid: keep sentence pairs with invalid UTF-8, and replace invalid bytes by
         U+FFFD""")
     keep_control: bool = CLEANING("""
-        --keep-control: keep sentence pairs with control characters, without these characters""")
+        --keep-control: keep sentence pairs with control characters, and remove these characters""")
     keep_identical: bool = CLEANING("""
         --keep-identical: keep sentence pairs whose source and target are the same""")
     keep_duplicates: bool = CLEANING("--keep-duplicates: keep repetitions of a sentence pair")

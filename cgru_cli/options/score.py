@@ -33,7 +33,7 @@ class ScoreOptions(FilterOptions):
     target: tuple[str, ...] = MODEL_AND_TEXT("""
         -t --target FILE... (--train-sets): translations, a line for each line of the source, or -
         for standard input; without --source, lines of `source TAB target`, or two files, source and
-        target, as for Marian""")
+        target, as in Marian""")
     compat: str | None = MODEL_AND_TEXT.choice("nematus", "nematus-tf", "dl4mt", "marian")("""
         --compat: print scores with the sign and the output layout of this program""")
     print_target: bool = MODELS.values(excludes=("--summary", "--keep-above", "--keep-below"))("""
@@ -82,7 +82,7 @@ class ScoreOptions(FilterOptions):
     )("""
         --rerank W...|FILE: print the best hypothesis of each sentence of the n-best list, by the
         weighted sum of the list's features and the models' scores (normalised as by --normalize);
-        give the weights in this order, a file that --tune wrote, or `equal` for 1 each""")
+        W: the weights in this order, a file that --tune wrote, or `equal` for 1 each""")
     rerank_list: bool = LISTS.values(needs="--rerank")("""
         --rerank-list: print the whole list, the best hypothesis of each sentence first""")
     oracle: str | None = LISTS.choice(
@@ -121,7 +121,7 @@ class ScoreOptions(FilterOptions):
         --metric METRIC...: evaluate the translations of --target (several files are several
         systems) against --reference, without a model: bleu, chrf, chrf++ or ter by sacrebleu; for
         labels accuracy, f1 (macro-averaged) or span-f1 (of the spans of tags such as B-PER I-PER);
-        separate several by commas; with --tune, the metric to optimise (bleu if not given)""")
+        separate several with commas; with --tune, the metric to optimise (bleu if not given)""")
     reference: tuple[str, ...] = COMPARING("""
         --reference -r FILE...: reference translations for --metric, --tune and --oracle; several
         files are several references""")

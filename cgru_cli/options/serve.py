@@ -45,9 +45,8 @@ class ServeOptions(ConfiguredOptions):
 
     model: tuple[str, ...] = MODEL_AND_TEXT("""
         -m --model MODEL... (--models): model files of any program; several files are one ensemble,
-        as in cgru translate, unless their languages or target vocabularies differ: then each is
-        served as a model of its own; NAME=FILE NAME=FILE,FILE ... names the models (or ensembles)
-        """)
+        as in cgru translate, unless their languages or target vocabularies differ: then each is a
+        separate model; NAME=FILE NAME=FILE,FILE ... names the models (or ensembles)""")
     vocabularies: tuple[str, ...] = same(TranslateOptions, "vocabularies")
     log: str | None = same(TranslateOptions, "log")
     no_preprocess: bool = same(TranslateOptions, "no_preprocess")
@@ -101,8 +100,7 @@ class ServeOptions(ConfiguredOptions):
         --batch-wait MS: maximum time that a line waits for others to share its batch
         (milliseconds)""")
     queue: int = BATCHING.whole(1, 100_000_000, default=10_000)("""
-        --queue N: maximum number of waiting lines; the server answers further requests with 503
-        (lines)""")
+        --queue N: maximum number of waiting lines; further requests get the status 503 (lines)""")
 
     max_body: int = LIMITS.whole(1, 1_048_576, default=1024)("""
         --max-body KIB: maximum size of a request's body or a WebSocket message (KiB)""")
@@ -113,7 +111,7 @@ class ServeOptions(ConfiguredOptions):
     max_characters: int = LIMITS.whole(1, 10_000_000, default=10_000)("""
         --max-characters N: maximum length of a line in a request (characters)""")
     max_beam_size: int = LIMITS.whole(1, 1000, default=24)("""
-        --max-beam-size K: maximum beam size and n-best list length that a request may ask for""")
+        --max-beam-size K: maximum beam size and length of n-best lists in a request""")
     max_phrases: int = LIMITS.whole(0, 1000, default=20)("""
         --max-phrases N: maximum number of phrases that a request may require or forbid in a
         translation""")
@@ -122,7 +120,8 @@ class ServeOptions(ConfiguredOptions):
         "nginx with limit_req (docs/server.md, In production)"
     )("--rate-limit N: maximum number of lines of a client in a minute, in earlier versions")
     timeout: float = LIMITS.number(most=86_400, above=0, default=60)("""
-        --timeout S: maximum duration of a request, from its first byte to its answer (seconds)""")
+        --timeout S: maximum duration of a request, from its first byte to its response
+        (seconds)""")
 
     token_file: str | None = ACCESS("""
         --token-file FILE: file of passwords, one per line; requests must send one of them as

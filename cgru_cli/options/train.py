@@ -58,7 +58,7 @@ class TrainOptions(MarianOptions, OptimizationOptions, ModelOptions):
     valid_beam_size: int | None = DEV_TEXT.whole(
         1, 1000, by_data="--beam-size if that is given, otherwise 1", unless="--beam-size"
     )("""
-        --valid-beam-size K: beam size of validation, if it differs from --beam-size""")
+        --valid-beam-size K: beam size of validation""")
     beam_size: int = VALIDATION.whole(1, 1000, default=5, applies_to=Scope.DECODER)("""
         -b --beam-size K: beam size, saved as the model's default, and used in validation (see
         --valid-beam-size)""")
@@ -100,9 +100,9 @@ class TrainOptions(MarianOptions, OptimizationOptions, ModelOptions):
         --plot: draw learning curves at every validation, MODEL.png and MODEL.svg (needs
         cgru[plot])""")
     curves: tuple[str, ...] = LOG_HERE("""
-        --curves MODEL...: train nothing, but draw the learning curves of these runs, also of
-        running ones, in one picture: MODEL.png and MODEL.svg, or for several curves.png and
-        curves.svg (needs cgru[plot])""")
+        --curves MODEL...: do not train, but draw the learning curves of these runs, finished or
+        still running, in one picture: MODEL.png and MODEL.svg, or curves.png and curves.svg for
+        several (needs cgru[plot])""")
 
     device: str | None = same(FilterOptions, "device")
     devices: tuple[str, ...] = GPUS.values(excludes="--device")("""

@@ -65,9 +65,9 @@ class TranslateOptions(FilterOptions):
         excludes=("--char-level", "--no-spm-decode", "--channel-model", "--no-spm-encode"),
         applies_to=Scope.ATTENTION,
     )("""
-        --markup html|markdown: remove markup before translation, and put it around the
-        corresponding translated words, by the attention: tags and entities of HTML or XML (html),
-        or Markdown's emphasis, code, links and images, and tags (markdown)""")
+        --markup html|markdown: remove markup before translation, and put it back around the
+        corresponding translated words, which the attention finds: tags and entities of HTML or XML
+        (html), or Markdown's emphasis, code, links and images, and tags (markdown)""")
     char_level: bool = MODEL_AND_TEXT.values(excludes="--bpe")("""
         --char-level: read each character of the source as a word, spaces included, for
         character-level models""")
@@ -96,8 +96,8 @@ class TranslateOptions(FilterOptions):
         --force-decode: begin each translation with the words after a tab on its line; a language
         model begins with the words of the line""")
     prefix_bias: float | None = SEARCH.number(above=0, below=1, needs="--force-decode")("""
-        --prefix-bias B: instead of forcing the beginning given by --force-decode, give its words a
-        share B of the probability as long as the translation follows it""")
+        --prefix-bias B: suggest the beginning of --force-decode instead of forcing it: its words
+        get a share B of the probability as long as the translation follows it""")
     allow_unk: bool = TEXT_SEARCH.values(excludes="--suppress-unk")("""
         --allow-unk: allow the unknown word in translations""")
     suppress_unk: bool = TEXT_SEARCH("--suppress-unk: never produce the unknown word")
@@ -118,9 +118,9 @@ class TranslateOptions(FilterOptions):
     )("""
         --avoid FILE: file of phrases, one per line, that no translation may contain""")
     copy: tuple[str, ...] = SEARCH.values(functools.partial(pattern, or_none=True))(f"""
-        --copy PATTERN...: {COPIED}; copy these spans of the source to translations, by placeholders
-        if the model was trained with cgru prep --copy, whose patterns are the default; none: copy
-        nothing; sampling allows only none""")
+        --copy PATTERN...: {COPIED}; a translation copies such spans of its source, through
+        placeholders if the model was trained with cgru prep --copy, whose patterns are the default;
+        none: copy nothing; sampling allows only none""")
     shortlist: tuple[str, ...] = TEXT_SEARCH("""
         --shortlist FILE [FIRST [BEST [PRUNE]]]: restrict the output to the FIRST words of the
         vocabulary and, for each source word, the BEST translations in FILE more probable than PRUNE

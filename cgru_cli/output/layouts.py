@@ -80,7 +80,7 @@ class AmunLayout(CgruLayout):
 
     def __post_init__(self) -> None:
         if self.format == "nematus" and self.n_best:
-            raise UsageError("amun prints no Nematus alignment in n-best lists; ask for soft")
+            raise UsageError("amun prints no Nematus alignment in n-best lists; use soft")
 
     def entry(self, number: int, hypothesis: Hypothesis) -> str:
         """The text, or "" if the header of the alignment has the translation."""

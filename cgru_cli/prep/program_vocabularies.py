@@ -35,9 +35,7 @@ def run(files: tuple[str, ...], options: PrepOptions) -> None:
             raise UsageError(f"{flag.name} has no effect with --vocabulary-only")
     program = options.compat
     if program is None:
-        raise UsageError(
-            "--vocabulary-only: name the program that would make it, as in --compat marian"
-        )
+        raise UsageError("--vocabulary-only: name the program with --compat, as in --compat marian")
     if program == "marian":
         if files:
             raise UsageError(

@@ -1,4 +1,4 @@
-"""`cgru score`: score given translations, and write the scores in the order of the input.
+"""`cgru score`: score translations, and write the scores in the order of the input.
 
 Pairs are read as they arrive, sorted by length within a window, scored in batches, and written as
 soon as all earlier pairs are written.

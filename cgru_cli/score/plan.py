@@ -174,7 +174,7 @@ def _metrics(options: ScoreOptions) -> tuple[str, ...]:
     known = (*METRICS, *LABEL_METRICS)
     for name in names:
         if name not in known:
-            raise UsageError(f"--metric {name}: {', '.join(known)} are known")
+            raise UsageError(f"--metric {name}: the known metrics are {', '.join(known)}")
     return tuple(dict.fromkeys(names))
 
 

@@ -171,7 +171,7 @@ class Constraints:
         *,
         forced: bool = True,
     ) -> Constraints | None:
-        """The constraints, None if there are no phrases. once: see `Required`."""
+        """The constraints, None without phrases; once: words to contain exactly once."""
         some = required or avoided.phrases
         return cls(Required(required, once), avoided, forced) if some else None
 

@@ -248,7 +248,7 @@ class Stepper(ABC):
     vocabulary: int
 
     def begin(self, sources: Sources, words: Sequence[np.ndarray] = ()) -> DecoderStates:
-        """Encode a batch; words: see `DecoderStates`."""
+        """Encode a batch; words: the target words to choose from, by line."""
         lengths = np.array([np.asarray(mask).sum(axis=1) for _, mask in sources], np.int32)
         count = first_part(lengths.max(axis=0))
         begun = []

@@ -34,7 +34,7 @@ class LogProbability:
     def choose(
         self, rows: Rows, totals: np.ndarray, capacity: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Choose extensions, before constraints apply: see `best_extensions`."""
+        """The `best_extensions` of each sentence, before constraints apply."""
         return best_extensions(rows, totals, capacity)
 
     def advance(self, parents: np.ndarray, places: np.ndarray, words: np.ndarray) -> None:

@@ -75,7 +75,7 @@ class Settings:
 def _warn_without_gpu(device: str) -> None:
     warn(
         f"--device {device}: ONNX Runtime has no GPU here (is onnxruntime-gpu installed, and not "
-        "onnxruntime?); the processor computes"
+        "onnxruntime?); using the CPU"
     )
 
 
@@ -193,7 +193,7 @@ def prepared(
 ) -> PreparedModel:
     """Prepare a model for search and scoring; this removes its arrays from it.
 
-    precision: float32 or int8; the arrays of a file in 8 bits remain so. once: see `PreparedModel`.
+    precision: float32 or int8; the arrays of an 8-bit file remain so. once: as in `PreparedModel`.
     """
     arrays: Mapping[str, Any] = model.arrays
     model.arrays = {}

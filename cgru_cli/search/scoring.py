@@ -1,4 +1,4 @@
-"""Scores of given translations, batch by batch."""
+"""Scores of known translations, batch by batch."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Scorer:
 
 
 class TopWords:
-    """The K most probable words at each position of given translations, by an ensemble."""
+    """The K most probable words at each position of known translations, by an ensemble."""
 
     def __init__(self, models: Sequence[PreparedModel], weights: Sequence[float], k: int):
         from ..network import graphs

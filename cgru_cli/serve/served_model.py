@@ -102,7 +102,7 @@ class ServedModel:
         Raises CgruError if the model does not support it.
         """
         if (search.alignment or search.marks) and not self.attends:
-            raise CgruError(f"{self.name}: this model has no attention, so it gives no alignments")
+            raise CgruError(f"{self.name}: this model has no attention, so it has no alignments")
         rows, suppressed = self.session(search).beam_size, self.defaults.suppressed is not None
         decided = dataclasses.replace(
             search,
@@ -136,7 +136,7 @@ def served_models(options: ServeOptions) -> dict[str, ServedModel]:
             raise UsageError("-m: give each model a name (NAME=FILE), or give none")
         name, _, files = word.partition("=")
         if not name or not name.isprintable() or name in models:
-            raise UsageError(f"-m {name}={files}: each model needs a name of its own")
+            raise UsageError(f"-m {name}={files}: each model needs its own name")
         models[name] = ServedModel(name, files.split(","), options)
     return models
 
@@ -168,7 +168,7 @@ def _without_names(options: ServeOptions) -> dict[str, ServedModel]:
     stems = [Path(group[0].model.path).stem for group in groups]
     names = first_distinct(between, stems, files)
     listed = "; ".join(f"{name} ({file})" for name, file in zip(names, files, strict=True))
-    tell(f"languages or vocabularies differ, so each is served as a model of its own: {listed}")
+    tell(f"languages or vocabularies differ, so each is a separate model: {listed}")
     return {
         name: ServedModel(name, group, options) for name, group in zip(names, groups, strict=True)
     }

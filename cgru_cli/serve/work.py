@@ -180,7 +180,7 @@ def _failure(error: Exception) -> CgruError:
 
 
 class WaitingLines(Protocol):
-    """The lines that wait, as a computation of one kind sees them: see `Engine`."""
+    """The waiting lines, as `Engine` shows them to a computation of one kind."""
 
     @property
     def threads(self) -> int: ...

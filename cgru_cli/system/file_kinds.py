@@ -1,4 +1,4 @@
-"""Files of other kinds that are given by mistake, recognised by their first bytes."""
+"""Recognise files of the wrong kind by their first bytes."""
 
 import os
 import re

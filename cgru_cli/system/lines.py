@@ -211,7 +211,7 @@ class LineReader:
         for source in self._sources:
             _check_readable(source)
         if None in map(path_of, self._sources) and os.isatty(0):
-            tell("reading lines from the keyboard; Ctrl-D ends them")
+            tell("reading lines from the keyboard; press Ctrl-D to end")
 
     def window(self, limit: int) -> list[str]:
         """Wait for one line, then take all available lines; [] only at the end.
@@ -293,7 +293,7 @@ class LineReader:
             if self._name == _name(None):
                 pipe = "| cgru ..."
             warn(
-                f"{self._name}: lines end with \\r\\n, as on Windows, where \\n alone is expected; "
+                f"{self._name}: lines end with \\r\\n, as on Windows, where only \\n is expected; "
                 f"convert the text first: tr -d '\\r' {pipe}"
             )
         try:

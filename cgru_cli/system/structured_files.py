@@ -206,9 +206,9 @@ def check_no_pipe(path: str | os.PathLike[str]) -> None:
 
 
 def first_bytes(path: str | os.PathLike[str], limit: int, *, once: bool = False) -> bytes:
-    """The bytes of a file, decompressed, but at most limit + 1 bytes. once: see `read_bytes`.
+    """The bytes of a file, decompressed, but at most limit + 1; once: it may be a pipe.
 
-    Raises OSError, and gzip's errors: see `errors.reading`.
+    Raises OSError, and the errors of gzip, which `errors.reading` turns into messages.
     """
     opened: io.BufferedReader[Any]
     if isinstance(path, StoredFile):

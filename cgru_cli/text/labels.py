@@ -49,5 +49,5 @@ def check_labels(vocabulary: Vocabulary) -> None:
     if vocabulary.words.get(1) not in UNK_NAMES or len(vocabulary.words) <= FIRST_LABEL:
         raise CgruError(
             f"{vocabulary.path}: not a vocabulary of labels: ids 0 and 1 must be the end of a line "
-            "and the unknown word (</s> and <unk>), and ids from 2 labels"
+            "and the unknown word (</s> and <unk>), and ids from 2 on labels"
         )

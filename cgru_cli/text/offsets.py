@@ -1,4 +1,4 @@
-"""Where the words of a prepared line begin in its text."""
+"""The positions of the words of a prepared line in its text."""
 
 import functools
 import html

@@ -20,7 +20,7 @@ BEGINS = "\u2581"  # SentencePiece's mark before a word
 def source_ids(words: Sequence[str], vocabularies: Sequence[Vocabulary]) -> list[tuple[int, ...]]:
     """Ids of words, a tuple with one id for each factor, without EOS.
 
-    Raises CgruError if a word's number of factors is not the number of vocabularies.
+    Raises CgruError if a word does not have a factor for each vocabulary.
     """
     if len(vocabularies) == 1:
         return [(i,) for i in vocabularies[0].encode(words)]
@@ -47,7 +47,7 @@ def pieces_of_words(line: str, vocabulary: Vocabulary) -> list[str]:
         first, *others = processor.encode(word, out_type=str) or [BEGINS]
         if not first.startswith(BEGINS):
             raise CgruError(
-                f"{vocabulary.path}: does not mark where words begin, as tags of words require"
+                f"{vocabulary.path}: does not mark where words begin, as tagging requires"
             )
         pieces += [first, *filter(None, (piece.lstrip(BEGINS) for piece in others))]
     return pieces
@@ -119,7 +119,7 @@ class SourceLines:
             if self.preprocessing is not None and before != after:
                 raise CgruError(
                     f"line {number + 1}: {before} words, but {after} after preparation; every word "
-                    "has a tag, so prepare the text yourself and give --no-preprocess"
+                    "has a tag, so prepare the text yourself and add --no-preprocess"
                 )
         if len(words) > self.longest:
             if not self._cut:
@@ -131,7 +131,7 @@ class SourceLines:
         return words
 
     def report(self) -> None:
-        """Warn about the number of lines that were cut; to be called at the end."""
+        """Warn about the number of lines that were cut; call it at the end."""
         if self._cut > 1:
             warn(f"{self._cut} lines were cut to --max-length {self.longest}")
 

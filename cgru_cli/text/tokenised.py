@@ -48,11 +48,11 @@ class Tokenisation:
                 word, stem, mark = odd[0][0], *odd[0].groups()
                 warn(
                     f"the text looks raw, but the model reads tokenised text: it knows {stem!r} "
-                    f"and {mark!r}, not {word!r}; tokenise it as the model's training text was"
+                    f"and {mark!r}, not {word!r}; tokenise it like the model's training text"
                 )
             else:
                 warn(
                     "the text looks tokenised, with spaces before full stops and commas, but the "
-                    "model reads raw text; give it text that is not tokenised"
+                    "model reads raw text; use text that is not tokenised"
                 )
         self._watches &= self._seen < WATCHED

@@ -208,7 +208,7 @@ def _check_eos(ids: Mapping[str, int], by_id: Mapping[int, str], path: str, form
     if elsewhere != EOS_ID and (decides or format == "text"):
         raise CgruError(f"{path}: '</s>' has id {elsewhere}; the end of sentence must have id 0")
     if not is_name:
-        warn(f"{path}: id 0 is {shown(first)}; it counts as the end of sentence")
+        warn(f"{path}: id 0 is {shown(first)}; it is taken as the end of the sentence")
 
 
 def shown(word: str) -> str:

@@ -74,7 +74,7 @@ def _build(
     replicas: Replicas,
     on_validation: OnValidation | None,
 ) -> Training:
-    """The loop of this process; same: see `identity`."""
+    """The loop of this process; same: the identity of the run and its data."""
     plan, options, model = setup.plan, setup.plan.options, setup.model
     patience, marian = Patience(plan.metrics, options), setup.earlier.marian
     step, course = setup.earlier.resume(

@@ -113,7 +113,7 @@ def begin(
 def still_applying(
     recorded: Recorded, explicit: Collection[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The values from the start of a run that options given now leave: chosen, then explicit.
+    """The values from the start of a run that no explicit option changes: chosen, then explicit.
 
     Unless `valid_lines` is explicit, it keeps its value, because the validation text of a run may
     not change.

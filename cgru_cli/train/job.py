@@ -36,7 +36,7 @@ def run(
     """Train with these options, from the start or from the last save.
 
     data: a folder written by `cgru prep`. on_validation: called after each validation with the
-    number of updates and the metrics. settings, explicit: see `Request`. Raises CgruError for bad
+    number of updates and the metrics. settings, explicit: as in `Request`. Raises CgruError for bad
     text, vocabularies, models and folders; Stopped, after saving, if a signal ends the run.
     """
     if options.curves:

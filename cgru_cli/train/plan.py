@@ -1,4 +1,4 @@
-"""The plan of a training run: its options, as given, as the run began, and chosen for the data."""
+"""The plan of a training run: options of the user, of the saved run, and chosen for the data."""
 
 from __future__ import annotations
 
@@ -263,9 +263,9 @@ def _check_metrics(metrics: tuple[str, ...], options: TrainOptions) -> None:
             known = ", ".join(LOWER_IS_BETTER)
             raise UsageError(f"no such metric: {metric}{hint} (known: {known})")
         if options.has_source and metric in unfit:
-            kind, gives = ("text", "labels") if labelling else ("labels", "text")
+            kind, other = ("text", "labels") if labelling else ("labels", "text")
             raise UsageError(
-                f"--valid-metrics {metric} measures {kind}; --type {options.type} gives {gives}"
+                f"--valid-metrics {metric} measures {kind}; --type {options.type} predicts {other}"
             )
     if len(set(metrics)) < len(metrics):
         raise UsageError(f"a metric is named twice: {' '.join(metrics)}")

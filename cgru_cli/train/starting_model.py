@@ -111,9 +111,9 @@ def _pretrained(
     """A trained model to start from; path: the file that training will write."""
     kind = trained.structure.type
     if trained.settings.right_left != options.right_left:
-        ways = {True: "from the end of a sentence", False: "from the beginning"}
+        ways = {True: "right to left", False: "left to right"}
         raise UsageError(
-            f"{trained.path} writes {ways[trained.settings.right_left]}; "
+            f"{trained.path} writes sentences {ways[trained.settings.right_left]}; "
             f"{'leave out' if options.right_left else 'add'} --right-left"
         )
     if kind is Type.LM and options.type != "lm":
@@ -149,7 +149,7 @@ def _numbers_of_vectors(text: PathLike) -> int:
         condition_columns(first, (), max(count, 1))
     except CgruError as error:
         raise CgruError(
-            f"{text}: line 1: {error}; labels have a vocabulary of their own (-v LABELS VOCAB)"
+            f"{text}: line 1: {error}; labels need their own vocabulary (-v LABELS VOCAB)"
         ) from None
     return count
 

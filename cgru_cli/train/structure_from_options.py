@@ -50,7 +50,7 @@ _FIELDS = {
 }
 # The scopes whose options have no effect for each type, with the reason.
 _WITHOUT_EFFECT = {
-    Type.CLASSIFIER: (Scope.DECODER, "a classifier gives labels and has no decoder"),
+    Type.CLASSIFIER: (Scope.DECODER, "a classifier predicts labels and has no decoder"),
     Type.TAGGER: (
         Scope.DECODER | Scope.UNTAGGED,
         "a tagger gives a label to every word, and has no decoder",

@@ -59,7 +59,7 @@ class Texts:
         prepared = _prepared(Path(folder)) if folder else cls((), ())
         if not options.has_source:
             if options.valid_reference:
-                raise UsageError("--valid-reference: a language model translates nothing")
+                raise UsageError("--valid-reference: a language model does not translate")
             prepared = prepared._target_side()
         sides = _training_text(options)
         files = tuple(itertools.starmap(Files, zip(*sides, strict=True))) or prepared.files
@@ -156,7 +156,7 @@ def _text_to_validate_on(options: TrainOptions) -> tuple[PathLike | None, PathLi
         return None
     if options.tsv:
         if len(valid) > 1:
-            raise UsageError(f"--valid-sets: {len(valid)} files; with --tsv one holds both sides")
+            raise UsageError(f"--valid-sets: {len(valid)} files; with --tsv, one has both sides")
         fields = fields_of_dev_set(valid[0], fields_of(options))
         source, target = fields_in(valid, fields, "source"), fields_in(valid, fields, "target")
         return source[0] if source else None, target[0]

@@ -38,7 +38,7 @@ def command_of(script: str | None, flag: str = "--valid-script-path") -> list[st
 
 
 def score_of(command: Sequence[str], check: Check, first: bool = False) -> float:
-    """The score that a command prints; first: see `score_in`.
+    """The score that a command prints; first: whether it may be at the beginning.
 
     Raises CgruError as `output_of` and `score_in`.
     """
@@ -46,7 +46,7 @@ def score_of(command: Sequence[str], check: Check, first: bool = False) -> float
 
 
 def lines_of(command: Sequence[str], check: Check) -> list[str]:
-    """The lines that a command prints, or its error if it fails; check: see `output_of`."""
+    """The lines that a command prints, or its error if it fails; calls `check` meanwhile."""
     try:
         output = output_of(command, check)
     except CgruError as error:

@@ -1,4 +1,4 @@
-"""Filters around the search: each makes of a text the texts to translate, and undoes it after.
+"""Filters around the search: each splits a text for translation, and joins the translations.
 
 With `Marks` around `Split`, a line is parsed for its marks, split into sentences, and translated;
 then the translations are joined, and the marks are placed in the result.

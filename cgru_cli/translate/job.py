@@ -131,7 +131,7 @@ def finished_lines(path: str | os.PathLike[str], *, n_best: bool, together: int 
                         done, kept = lines, end
                     lines += 1
                 elif not lines or sentence != str(lines - 1).encode():
-                    raise CgruError(f"{path}: line {number} is no entry of an n-best list")
+                    raise CgruError(f"{path}: line {number} is not an entry of an n-best list")
             end += len(line)
             if not n_best:
                 lines += 1

@@ -1,4 +1,4 @@
-"""Rank translations also with a channel model and a language model: see `search.noisy_channel`.
+"""Prepare a channel model and a language model for `search.noisy_channel`.
 
 A model that knows all words of the direct model reads these words, even if its ids differ; any
 other model splits the text itself.

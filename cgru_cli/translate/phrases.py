@@ -77,7 +77,7 @@ def _unmarked(source: str, number: int) -> Fields:
                 avoided.extend(_phrases(phrase))
             else:
                 raise CgruError(
-                    f'line {number + 1}: {name}="{phrase}" in <{mark["name"]}>: a mark has '
+                    f'line {number + 1}: {name}="{phrase}" in <{mark["name"]}>: a mark needs '
                     'translation="PHRASE" or avoid="PHRASE"'
                 )
         return mark["text"] or ""
@@ -85,8 +85,8 @@ def _unmarked(source: str, number: int) -> Fields:
     text = _MARK.sub(words, source)
     if broken := _BROKEN_MARK.search(text):
         raise CgruError(
-            f"line {number + 1}: {broken[0]} is not complete: a mark has double quotes and ends in "
-            "/> or </NAME>, and has no marks inside"
+            f"line {number + 1}: {broken[0]} is not complete: a mark needs double quotes, ends "
+            "in /> or </NAME>, and has no marks inside"
         )
     return Fields(text, "", required, avoided)
 

@@ -141,8 +141,8 @@ def _check_options(
     if not first.writes_text:
         for _, flag in options.changed(Scope.DECODER):
             raise UsageError(
-                f"{flag.name}: {first.model.path} is a {first.model.structure.type}, which gives "
-                "labels and writes no text"
+                f"{flag.name}: {first.model.path} is a {first.model.structure.type}, which "
+                "predicts labels and writes no text"
             )
     if sampling and any(loaded.model.structure.crf for loaded in models):
         raise UsageError("--output-sampling: tags of a CRF cannot be sampled")
@@ -159,7 +159,7 @@ def _check_options(
             "--max-length-factor: a language model has no source text; use --translation-maxlen"
         )
     if options.force_decode and first.right_left:
-        raise UsageError("--force-decode: this model writes from the end of a sentence")
+        raise UsageError("--force-decode: this model writes sentences right to left")
     for _, flag in options.changed(Scope.OWN_SEARCH) if search == "nematus-tf" else ():
         raise UsageError(f"{flag.name}: the search of Nematus-TF does not support it")
     if options.markup and not (first.writes_text and first.reads_words and len(first.sources) == 1):
@@ -248,7 +248,7 @@ def _copying(
         return None, 0
     if options.copy and not known and search == "nematus-tf":
         raise UsageError(
-            "--copy: this model has no placeholders, and the search of Nematus-TF no constraints"
+            "--copy: this model has no placeholders, and Nematus-TF's search no constraints"
         )
     return Copying(patterns), known  # without patterns, no placeholder may be written
 

@@ -32,7 +32,7 @@ class PreparedLine(NamedTuple):
     def accepted(self, results: Sequence[SearchResult]) -> Sequence[SearchResult] | None:
         """The results with all required phrases; None if the best one lacks a phrase.
 
-        Most translations have copied spans in the right places by themselves, so phrases are forced
+        Most translations have the copied spans in the right places anyway, so phrases are forced
         only in the second search of a line.
         """
         if self.constraints is None or self.constraints.forced:

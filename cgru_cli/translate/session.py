@@ -55,7 +55,7 @@ class Session:
     ) -> PreparedLine:
         """A line, ready to be admitted; number: for messages, and to seed samples, from 0.
 
-        prefix, constraints, avoid: see `Translator.translate`, for this line. more: end after this
+        prefix, constraints, avoid: as in `Translator.translate`, for one line. more: end after this
         number of words beyond the prefix. Raises CgruError for a line, a prefix or phrases that the
         models cannot read.
         """
@@ -63,7 +63,7 @@ class Session:
         if (constraints or avoid) and not target.writes_text:
             raise CgruError("constraints, avoid: this model writes labels, not text")
         if prefix and target.right_left:
-            raise CgruError("prefix: this model writes sentences from right to left")
+            raise CgruError("prefix: this model writes sentences right to left")
         fields = Fields(text, prefix, constraints, avoid)
         return self._search.preparer.read(fields, number)._replace(more=more)
 

@@ -150,7 +150,7 @@ def _description(loaded: LoadedModel, name: str) -> dict[str, Any]:
         raise CgruError(f"{path}: type {s.type}; the page translates text")
     if loaded.right_left or loaded.source_reversed:
         raise CgruError(
-            f"{path}: the page does not support models that read or write from right to left"
+            f"{path}: the page does not support models that read or write right to left"
         )
     if len(loaded.sources) > 1:
         raise CgruError(f"{path}: source words have factors; the page reads plain text")
@@ -200,7 +200,7 @@ def _check_steps(loaded: LoadedModel) -> None:
     for step, used in steps.items():
         if used:
             raise CgruError(
-                f"{loaded.model.path}: its text is prepared with {step}, which the page lacks"
+                f"{loaded.model.path}: its text needs {step}, which the page does not support"
             )
 
 

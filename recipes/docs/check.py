@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Score the kept translations again, and compare with README.md: check.py TEXT
+"""Score the kept translations again, and compare with the pages: check.py TEXT
 
-TEXT is the folder that split.py and noise.py made for SIZE=small. The translations of README.md's
+TEXT is the folder that split.py and noise.py made for SIZE=small. The translations of the pages'
 results are in outputs.tar.xz, as NAME.TEST.TARGET; shorter and longer trainings are in folders of
-their own. The tables of run.sh are printed; exit code 1 if README.md lacks one of their rows (CPU
+their own. The tables of run.sh are printed; exit code 1 if no page has one of their rows (CPU
 minutes apart, which cannot be scored), or if a row of compare.tsv has other scores than the
 translations in compare.tar.xz, SIZE-SYSTEM-SEED/valid.POINT.TARGET.
 """
@@ -85,7 +85,7 @@ def main() -> int:
     add = parser.add_argument
     add("text", type=Path)
     add("--outputs", type=Path, default=HERE / "outputs.tar.xz", help="the translations")
-    add("--readme", type=Path, default=HERE / "README.md", help="the page with their scores")
+    add("--pages", type=Path, default=HERE, help="folder of the pages with their scores")
     add("--table", type=Path, default=HERE / "compare.tsv", help="the comparison with Marian")
     add("-s", "--source", default="en", help="source language")
     options = parser.parse_args()
@@ -95,10 +95,11 @@ def main() -> int:
         printed = "".join(scores(options.text, run) for run in runs)
         printed += kinds_of_lines(options.text, Path(folder), options.source)
     rows = [without_minutes(row) for row in printed.splitlines() if row]
-    stated = {without_minutes(row) for row in options.readme.read_text("utf-8").splitlines()}
+    pages = (page.read_text("utf-8") for page in options.pages.glob("*.md"))
+    stated = {without_minutes(row) for page in pages for row in page.splitlines()}
     missing = [row for row in rows if row not in stated]
     print(*rows, sep="\n")
-    problems = [f"{options.readme.name} does not have: {row}" for row in missing]
+    problems = [f"no page has: {row}" for row in missing]
     problems += [f"{options.table.name}: {row}" for row in wrong_rows(options.text, options.table)]
     for problem in problems:
         print(problem, file=sys.stderr)

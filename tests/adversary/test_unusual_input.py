@@ -78,7 +78,7 @@ def test_numbers_that_only_python_reads(number, tmp_path):
     assert "x:1: expected" in refused(Shortlist.read, str(tmp_path / "x"), vocabulary, vocabulary)
     assert "is not a number" in refused(data_weights.parse_sentence, number)
     assert "is not a number" in refused(conditions.condition_columns, number, [], 1)
-    assert "no entry" in refused(entry.parse, f"{number} ||| a")
+    assert "not an entry" in refused(entry.parse, f"{number} ||| a")
     assert "not a finite number" in refused(entry.parse, f"0 ||| a ||| f= {number}")
     with pytest.raises(ValueError):
         kinds.shortlist(["FILE", number])

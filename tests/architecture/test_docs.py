@@ -94,6 +94,14 @@ def _headings(page: Path) -> set[str]:
     return {re.sub(r"\s", "-", title) for title in plain}
 
 
+LISTS = ("CHANGELOG.md",)  # may be longer
+
+
+@each_row("page", PAGES, ids=name_of)
+def test_pages_can_be_read_in_one_sitting(page):
+    assert name_of(page) in LISTS or len(_text(page).split()) <= 3000
+
+
 @each_row("page", PAGES, ids=name_of)
 def test_links_lead_somewhere(page):
     for target, heading in _links(page):
@@ -250,7 +258,9 @@ def _templates() -> set[str]:
 
 
 def test_messages_in_the_documentation_are_those_of_the_code():
-    quoted = re.findall(r"^\| `([^`|]+)` \|", _prose(ROOT / "docs/troubleshooting.md"), re.M)
+    pages = map(_prose, (ROOT / "docs").glob("messages-*.md"))
+    pages = "\n".join([_prose(ROOT / "docs/troubleshooting.md"), *pages])
+    quoted = re.findall(r"^\| `([^`|]+)` \|", pages, re.M)
     templates = sorted(_templates())
     assert len(quoted) > 50
     missing = []

@@ -39,7 +39,7 @@ STATED = (
     ("docs/text.md", "By default, `cgru prep` learns SentencePiece BPE with "
      "{subword_vocabulary:,} pieces", "prep"),
     ("docs/prepare.md", "(`--sample`, {sample:,} pairs)", "prep"),
-    ("docs/translate.md", "of the training (by default {beam_size} and {length_power:.0f})",
+    ("docs/translate.md", "`--normalize`, by default {beam_size} and {length_power:.0f})",
      "train"),
     ("docs/translate.md", "Lines of more than `--max-length` words ({max_length:,}) are cut",
      "translate"),
@@ -198,8 +198,9 @@ def test_limits_of_the_server_are_those_of_the_code():
 
 MEASURED = """
     benchmarks/README.md docs/how-to/browser.md docs/how-to/constraints.md docs/how-to/labels.md
-    docs/how-to/noisy-channel.md docs/score.md docs/security.md docs/speed.md docs/train.md
-    docs/troubleshooting.md recipes/lessons/README.md
+    docs/how-to/noisy-channel.md docs/score.md docs/security.md docs/speed.md
+    docs/training-methods.md docs/troubleshooting.md benchmarks/server.md benchmarks/training.md
+    recipes/docs/distilled.md recipes/docs/marian.md recipes/lessons/README.md
 """.split()
 CITED = {"recipes/quickstart/README.md", "recipes/web/README.md"}  # have no measurements
 
@@ -223,7 +224,8 @@ def test_the_estimate_for_a_cluster_follows_from_the_speed_page():
     ]
     page = (ROOT / "recipes/spark/README.md").read_text("utf-8")
     core_hours = [one / 1000 * 1e9 / 3600 for one in seconds]
-    assert ", ".join(f"{round(hours, -2):,.0f}" for hours in core_hours) in " ".join(page.split())
+    whole, small = (f"{round(hours, -2):,.0f}" for hours in core_hours)
+    assert f"{whole} core-hours in float32 and {small} in int8" in " ".join(page.split())
     for machines in (1, 10, 100):
         row = " | ".join(f"{float(f'{hours / 32 / machines:.3g}'):g}" for hours in core_hours)
         assert f"| {machines} | {row} |" in page
@@ -249,7 +251,7 @@ def test_scores_of_the_quickstart_stand_in_the_tutorial_alone():
 def test_sizes_cite_the_results_of_recipes():
     """Each figure of the page that names a recipe's result is in that recipe's page."""
     sizes, multi30k = prose("docs/sizes.md"), prose("recipes/multi30k/README.md")
-    it_docs, speed = prose("recipes/it-docs/README.md"), prose("benchmarks/README.md")
+    it_docs, speed = prose("recipes/it-docs/README.md"), prose("benchmarks/training.md")
     tatoeba = prose("recipes/tatoeba/README.md")
     for number, page in (("29,000", multi30k), ("22,934", it_docs), ("33.8", it_docs),
                          ("1.35", tatoeba), ("43.9", tatoeba), ("165,609", tatoeba),

@@ -149,7 +149,8 @@ cgru score --n-best scored.list --tune w.json --reference ref.txt --join-bpe
     "docs/server.md": EXAMPLE + "cp src.txt notes.md",
     "docs/text.md": EXAMPLE + "cgru convert m.npz old-model.npz",
     "docs/train.md": "for side in en de; do cp train.$side a.$side; cp dev.$side b.$side; "
-    "cp train.$side.json $side.json; done; cp -r data it\n" + TEACHER,
+    "cp train.$side.json $side.json; done; cp -r data it",
+    "docs/training-methods.md": TEACHER,
     "docs/translate.md": MARIAN
     + CODES
     + "gzip -c test.en > src.txt.gz; gzip -c test.en > test_2016_flickr.en.gz",

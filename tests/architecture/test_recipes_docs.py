@@ -300,7 +300,7 @@ def test_kept_translations_are_scored_again(tmp_path):
     with tarfile.open(tmp_path / "outputs.tar.xz", "w:xz") as archive:
         for name in ("test.domain", "test.general"):
             archive.add(tmp_path / f"{name}.en", f"base.{name}.de")
-    paths = (tmp_path, "--outputs", tmp_path / "outputs.tar.xz", "--readme", tmp_path / "readme.md")
+    paths = (tmp_path, "--outputs", tmp_path / "outputs.tar.xz", "--pages", tmp_path)
     paths = (*paths, "--table", table)
     done = script("check.py", *paths)
     assert done.returncode == 1 and "| base | | 100.0 ± 0.0 | 100.0 ± 0.0 |" in done.stderr
@@ -317,7 +317,7 @@ def test_kept_translations_are_scored_again(tmp_path):
 
 
 @pytest.mark.exhaustive
-def test_the_readme_has_the_scores_of_the_kept_translations(tmp_path):
+def test_the_pages_have_the_scores_of_the_kept_translations(tmp_path):
     pairs, general = (need(SHARED / "data" / name) for name in ("msdocs-en-de", "tatoeba-en-de"))
     text, sizes = tmp_path / "text", ("--pairs-domain", 60000, "--pairs-general", 60000)
     done = script("split.py", pairs / "en-de.tsv.gz", general, text, *sizes)

@@ -81,6 +81,9 @@ def test_a_lesson_has_its_parts(name):
     assert any(words[0] in ("train", "score") for words in found)
     for words in found:
         parse(words[0], words[1:])
+        # a training names a prepared folder, or its text, vocabularies and end
+        named = words[1] == "data" or {"-t", "-v", "--after"} <= {*words}
+        assert words[0] != "train" or named, words
 
 
 @pytest.mark.parametrize("name", COURSE)

@@ -134,7 +134,7 @@ def test_vocabularies_of_the_command_line(model, tmp_path, option):
     assert run(model, out, option, *mine).exit_code == 0
     assert read(out).settings.vocabularies == ["a.json", "b.json"]
     result = run(model, tmp_path / "x.npz", option, *reversed(mine))
-    assert result.exit_code == 1 and "exchanged" in result.stderr
+    assert result.exit_code == 1 and "swapped" in result.stderr
     result = run(model, tmp_path / "x.npz", option, mine[0])
     assert result.exit_code == 1 and "2 vocabularies expected" in result.stderr
     result = run(model, tmp_path / "x.npz", option, mine[0], tmp_path / "none.json")
@@ -166,7 +166,7 @@ def test_vocabularies_of_the_configuration(model, tmp_path, monkeypatch, capsys)
     configuration.write_text(json.dumps(values))
     found = model_vocabularies.find(read(model))
     assert found[0].path == str(model.parent / "src.json")
-    assert f"{model.parent / 'src.json'}: used, because it stands beside" in capsys.readouterr().err
+    assert f"{model.parent / 'src.json'}: used, because it is beside" in capsys.readouterr().err
     (model.parent / "src.json").rename(model.parent / "gone")
     assert model_vocabularies.find(read(model))[0].path == "src.json"
     (model.parent / "gone").rename(model.parent / "src.json")

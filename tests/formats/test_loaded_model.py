@@ -58,7 +58,7 @@ def test_an_ensemble_has_one_target_vocabulary(tmp_path):
     check_ensemble([one, same])
     target = ["eos", "UNK", *(f"t{i}" for i in range(one.target.size - 2))]
     other = load_model(write_model(tmp_path / "other", target=target), ())
-    with pytest.raises(CgruError, match=r"other/model\.npz: another target vocabulary than .*one"):
+    with pytest.raises(CgruError, match=r"a different target vocabulary from .*one"):
         check_ensemble([one, same, other])
 
 
@@ -67,7 +67,7 @@ def test_an_ensemble_writes_in_one_direction(tmp_path):
     other.model.settings.right_left = True
     check_ensemble([other, other])
     with pytest.raises(
-        CgruError, match=r"other/model\.npz: writes sentences in the other direction"
+        CgruError, match=r"other/model\.npz: writes sentences in the opposite direction"
     ):
         check_ensemble([one, other])
     one.model.settings.right_left = other.model.settings.source_reversed = True

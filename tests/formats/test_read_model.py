@@ -56,7 +56,7 @@ def arrays():
 def test_no_model_at_all(tmp_path):
     refused(tmp_path, tmp_path / "absent.npz", "no such file")
     (tmp_path / "run.npz").touch()
-    refused(tmp_path, tmp_path / "run", "run: no such file; ", "run.npz is there")
+    refused(tmp_path, tmp_path / "run", "run: no such file; ", "run.npz?")
     of_the_repository = "come with the repository of cgru"
     refused(
         tmp_path,
@@ -64,12 +64,12 @@ def test_no_model_at_all(tmp_path):
         "examples/none.npz: no such file",
         of_the_repository,
     )
-    example = refused(tmp_path, tmp_path / "examples/en-de.npz", "examples/en-de.npz is there")
+    example = refused(tmp_path, tmp_path / "examples/en-de.npz", "examples/en-de.npz?")
     assert of_the_repository not in example
     beside = tmp_path / "examples" / "own"
     beside.parent.mkdir()
     beside.with_suffix(".npz").touch()
-    assert of_the_repository not in refused(tmp_path, beside, "own.npz is there")
+    assert of_the_repository not in refused(tmp_path, beside, "own.npz?")
     refused(tmp_path, tmp_path, "is a directory")
     for name, content, word in (
         ("empty.npz", b"", "is empty"),

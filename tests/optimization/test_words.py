@@ -1,4 +1,4 @@
-"""Scores of given translations by TensorFlow, which training reports, compared with the oracle."""
+"""Scores of known translations by TensorFlow, which training reports, compared with the oracle."""
 
 import numpy as np
 import pytest

@@ -246,7 +246,7 @@ def test_labels_without_their_vocabulary_are_refused(data, tmp_path):
         *SIZES, "--after", "1u",
     )  # fmt: skip
     assert result.code == 1
-    assert "line 1: 'sport' is not a number; labels have a vocabulary of their own" in result.error
+    assert "line 1: 'sport' is not a number; labels need their own vocabulary" in result.error
 
 
 @pytest.mark.parametrize(

@@ -343,7 +343,7 @@ def test_tags_of_a_crf_are_learnt_and_scored(tagged, chained, translate, score, 
 @pytest.mark.parametrize(
     ("given", "code", "message"),
     [
-        (("--dec-depth", 2), 2, "--dec-depth: a classifier gives labels"),
+        (("--dec-depth", 2), 2, "--dec-depth: a classifier predicts labels"),
         (("--tied-embeddings",), 2, "--tied-embeddings: a classifier"),
         (("--right-left",), 2, "--right-left: a classifier"),
         (("--normalize", 0.5), 2, "--normalize: a classifier"),
@@ -410,7 +410,7 @@ def test_lines_stream_in_constant_memory(chained, tmp_path):
 def test_options_of_text(model, translate):
     for option in ("--normalize", "--suppress-unk", "--translation-maxlen=3", "--join-bpe"):
         outcome = translate("-m", model, option, text="w1\n")
-        one_line(outcome, 2, option.split("=")[0], "gives labels and writes no text")
+        one_line(outcome, 2, option.split("=")[0], "predicts labels and writes no text")
 
 
 def test_labels_and_text_make_no_ensemble(model, tmp_path):

@@ -39,7 +39,7 @@ def test_directions_are_served_separately_and_named_by_their_languages(tmp_path,
     there, back = (direction(tmp_path / pair, *pair) for pair in ("xy", "yx"))
     assert names(there, back) == {"x-y": (there,), "y-x": (back,)}
     assert capsys.readouterr().err == (
-        "cgru: languages or vocabularies differ, so each is served as a model of its own: "
+        "cgru: languages or vocabularies differ, so each is a separate model: "
         f"x-y ({there}); y-x ({back})\n"
     )
     assert names(there, back, there) == {"x-y": (there, there), "y-x": (back,)}
@@ -67,8 +67,8 @@ def test_vocabularies_are_served_separately_and_ensembles_say_how(tmp_path, caps
     [
         ([], "name a model"),
         (["one={}", "{}"], "give each model a name"),
-        (["one={}", "one={}"], "a name of its own"),
-        (["={}"], "a name of its own"),
+        (["one={}", "one={}"], "needs its own name"),
+        (["={}"], "needs its own name"),
     ],
 )
 def test_missing_and_repeated_names(model_path, words, message):

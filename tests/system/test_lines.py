@@ -479,7 +479,7 @@ def test_a_reader_says_that_it_reads_from_the_keyboard(sources):
         timeout=PATIENCE,
     )
     os.close(keyboard), os.close(terminal)
-    said = "cgru: reading lines from the keyboard; Ctrl-D ends them\n"
+    said = "cgru: reading lines from the keyboard; press Ctrl-D to end\n"
     reads = "null" not in sources
     assert (done.stdout, done.stderr) == (("['a b', 'c']\n", said) if reads else ("[]\n", ""))
     piped = subprocess.run(

@@ -38,7 +38,7 @@ def test_two_names_for_the_same_special_id():
 
 def test_first_id_is_eos_whatever_its_name(capsys):
     vocabulary = Vocabulary({"a": 0, "b": 1, "c": 2}, "v.json")
-    assert "v.json: id 0 is 'a'; it counts as the end of sentence" in capsys.readouterr().err
+    assert "v.json: id 0 is 'a'; it is taken as the end of the sentence" in capsys.readouterr().err
     assert vocabulary.encode(["a", "c"]) == [1, 2]
 
 

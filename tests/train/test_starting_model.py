@@ -174,7 +174,7 @@ def test_options_that_describe_another_model(options, message):
 @pytest.mark.parametrize(
     ("kind", "options", "message"),
     [
-        (Type.CLASSIFIER, {"objective": "mrt"}, "--objective: a classifier gives labels"),
+        (Type.CLASSIFIER, {"objective": "mrt"}, "--objective: a classifier predicts labels"),
         (Type.TAGGER, {"dropout_target": 0.2}, "--dropout-target: a tagger gives a label"),
         (Type.SEQ2SEQ, {"dropout_annotation": 0.3}, "--dropout-annotation: seq2seq passes on"),
     ],

@@ -359,7 +359,7 @@ def test_vocabularies_are_given_or_found(tmp_path, translate, lines):
 def test_swapped_vocabularies_are_refused(tmp_path, translate):
     path = write_model(tmp_path / "m", source=[*SOURCE, "g"])
     source, target = tmp_path / "m/src.json", tmp_path / "m/trg.json"
-    one_line(translate("-m", path, "-v", target, source, text="a\n"), 1, "exchanged")
+    one_line(translate("-m", path, "-v", target, source, text="a\n"), 1, "swapped")
 
 
 def test_words_beyond_the_embeddings_are_unknown(tmp_path, lines):
@@ -930,7 +930,7 @@ def test_ensemble_weights_apply(tmp_path, lines, translate):
     ]
     assert summed != mean
     other = write_model(tmp_path / "c", target=[*TARGET[:-1], "G"])
-    one_line(translate("-m", one, other, text="a\n"), 1, "another target vocabulary")
+    one_line(translate("-m", one, other, text="a\n"), 1, "different target vocabulary")
 
 
 def test_ensembles_of_marian_and_amun_have_the_first_models_alignments(tmp_path, lines):

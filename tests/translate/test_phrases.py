@@ -98,7 +98,7 @@ def test_a_mark_that_is_not_complete_is_an_error(line):
 
 
 def test_unsupported_marks_of_moses_are_refused():
-    with pytest.raises(CgruError, match=r'line 3: prob="0.5" in <n>: a mark has translation='):
+    with pytest.raises(CgruError, match=r'line 3: prob="0.5" in <n>: a mark needs translation='):
         split_line('a <n translation="a||b" prob="0.5">b</n>', 2, "inline", False)
 
 

@@ -74,8 +74,8 @@ def test_what_cannot_be_continued(whole, tmp_path, translate):
     assert code == 2 and "compressed" in messages
     for text, options, part in (
         ("x\n" * 7, (), "has the output of 7 lines, and the input has fewer"),
-        ("a line\n", ("--n-best",), "line 1 is no entry of an n-best list"),
-        ("0 ||| a ||| F0= 1\n2 ||| a ||| F0= 1\n", ("--n-best",), "line 2 is no entry"),
+        ("a line\n", ("--n-best",), "line 1 is not an entry of an n-best list"),
+        ("0 ||| a ||| F0= 1\n2 ||| a ||| F0= 1\n", ("--n-best",), "line 2 is not an entry"),
     ):
         from click.testing import CliRunner
 

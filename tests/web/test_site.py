@@ -433,7 +433,7 @@ REFUSED = {
         small_structure(),
         {"right_left": True},
         {},
-        "that read or write from right to left",
+        "that read or write right to left",
     ),
     "tokeniser": (small_structure(), {}, {"tokenize": True, "languages": ("en", "de")}, "Moses"),
     "copy": (small_structure(), {}, {"copy": ("number",)}, "placeholders (--copy)"),

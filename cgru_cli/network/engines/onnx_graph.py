@@ -126,7 +126,7 @@ def _described(x: Value, name: str | None = None, *, sizes: bool = False) -> byt
 
 
 def _as_output(inside: Graph, x: Value, name: str, *, sizes: bool = False) -> bytes:
-    """Give a result the name of an output. sizes: see `_described`."""
+    """Give a result the name of an output; sizes: whether to name variable sizes."""
     inside.nodes.append(messages.node("Identity", [name_of(x)], [name], "", {}))
     return _described(x, name, sizes=sizes)
 

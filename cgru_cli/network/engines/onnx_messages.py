@@ -1,6 +1,6 @@
 """The messages of ONNX (onnx.proto) as bytes of Protocol Buffers.
 
-The package onnx has classes for them. To import it takes a tenth of the CPU time in which a small
+The package onnx has classes for them. Importing it takes a tenth of the CPU time in which a small
 model translates a line, and its messages copy every array several times.
 """
 

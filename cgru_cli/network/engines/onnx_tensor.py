@@ -224,7 +224,7 @@ _COMPARISONS = {"Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"}
 
 
 def broadcast(*shapes: Sequence[int | None]) -> list[int | None]:
-    """The shape of operands together; an unknown size beside a known one is that."""
+    """The common shape of operands; an unknown size takes a known size of the same axis."""
     rank = int(np.max([len(one) for one in shapes]))
     result: list[int | None] = []
     for sizes in zip(*((1,) * (rank - len(one)) + tuple(one) for one in shapes), strict=True):

@@ -84,7 +84,7 @@ class Labelling(NamedTuple):
     sentence: Tensor  # (R,) int32
 
     def step(self, states: States, before: Any, _fixed: tuple = ()) -> tuple[Recurrence, States]:
-        """states: (R,1), the number of labels so far; before: see `Labelled.at`."""
+        """states: (R,1), the number of labels so far; before: scores of the previous label."""
         ((given,),) = states
         recurrence = self.labelled.at(ops.cast(given[:, 0], "int32"), self.sentence, before)
         return recurrence, ((given + 1,),)

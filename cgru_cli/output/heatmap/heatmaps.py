@@ -102,7 +102,7 @@ class Heatmaps:
         if self._chosen is None and self._seen > self._first:
             warn(
                 f"{self.path}: shows the first {self._first} of {self._seen:,} lines; "
-                "--heatmap-lines chooses others"
+                "--heatmap-lines selects others"
             )
         with atomic_write(str(self.path)) as file:
             if self._kind == "html":

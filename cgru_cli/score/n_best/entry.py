@@ -59,7 +59,7 @@ def split(line: str) -> tuple[int, list[str]]:
     fields = line.replace("||| |||", "|||  |||").split(SEPARATOR if spaced else "|||")
     number = fields[0].strip(" ")
     if len(fields) < 2 or not (number.isascii() and number.isdecimal()) or len(number) > _DIGITS:
-        raise CgruError("no entry of an n-best list (`number ||| hypothesis ||| ...`)")
+        raise CgruError("not an entry of an n-best list (`number ||| hypothesis ||| ...`)")
     return int(number), fields
 
 

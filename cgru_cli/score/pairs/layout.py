@@ -1,4 +1,4 @@
-"""Format scores of given translations in the layout of a program's scorer.
+"""Format scores of known translations in the layout of a program's scorer.
 
 Sources: Nematus-TF `score.py` and `rescore.py`, DL4MT session 2 `nmt.py`, Marian
 `score_collector.cpp`.

@@ -41,7 +41,7 @@ class PreparedPair(NamedTuple):
 
 
 class PairScorer:
-    """Scores given translations with one model or an ensemble.
+    """Scores translations with one model or an ensemble.
 
     Threads may share a scorer. Pickling stores the paths of the models.
     """
@@ -56,7 +56,7 @@ class PairScorer:
         word_penalty: float | None = None,
         **options: Unpack[ScoringKeywords],
     ):
-        """models, vocabularies, attention: see `Translator`. word_penalty and normalize determine
+        """models, vocabularies, attention: as in `Translator`. word_penalty and normalize determine
         `total`, with the same defaults as in `Translator`. options: those of `cgru score` for model
         scores, with "_" for "-" in their names. Raises the errors of `Translator`.
 
@@ -128,10 +128,10 @@ class PairScorer:
     ) -> Iterator[Hypothesis]: ...
 
     def score(self, pairs: Any, *, progress: Progress = False) -> Any:
-        """Score the given translation of each pair (source, target), with words in reading order.
+        """Score the translation of each pair (source, target), with words in reading order.
 
         A list gives a list, and an iterator an iterator that yields results in order as they become
-        ready. progress: see `Translator.translate`. Cuts a source of more than max_length words,
+        ready. progress: as in `Translator.translate`. Cuts a source of more than max_length words,
         with a warning. Raises UsageError for invalid arguments; CgruError, naming the line, for a
         longer translation, and for unreadable lines.
         """

@@ -61,7 +61,7 @@ def draw_runs(models: Sequence[str]) -> Path:
     for path in map(RunFolder, map(Path, models)):
         if not path.records.exists():
             raise CgruError(
-                f"{path.records}: missing, so {path.model} is no model of a training run"
+                f"{path.records}: missing, so {path.model} is not the model of a training run"
             )
         if not (panels := curves(path.records)):
             raise CgruError(f"{path.records}: nothing to draw yet: no line of the log")

@@ -42,7 +42,7 @@ class Recorded(NamedTuple):
 
 
 class RunFolder:
-    """The paths of a run's files; model: its `.npz`; keep_as: see --keep-as.
+    """The paths of a run's files; model: its `.npz`; keep_as: names of kept models.
 
     resumes: whether to continue an earlier run; marian: whether Marian may have saved that run.
     Raises UsageError for a name without a placeholder for the update.

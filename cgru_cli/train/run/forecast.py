@@ -35,7 +35,7 @@ class Text(NamedTuple):
 class Pace:
     """The speed of training, from all updates but the first, which traces the model.
 
-    The only estimate of times: of an epoch, of what is left of it, and of the end.
+    The only estimate of times: of an epoch, of its rest, and of the training.
     """
 
     text: Text

@@ -13,7 +13,7 @@ from .state import Course
 
 
 def no_log() -> TrainingLog:
-    """A log that nobody sees."""
+    """A log that is not shown."""
     return TrainingLog(Path(os.devnull), Path(os.devnull), quiet=True)
 
 

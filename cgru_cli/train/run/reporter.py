@@ -109,7 +109,7 @@ class Reporter:
         self.log.line(forecast(pace, self._plan))
 
     def look(self, progress: Progress, values: Mapping[str, float], per_word: float | None) -> None:
-        """Report a first look, which counts for nothing else; per_word: see `validation`."""
+        """Report a first look; per_word: its cross-entropy in nats per word, if measured."""
         for metric, value in values.items():
             self.log.line(
                 f"[look] Ep. {self._plan.logical_epoch.number(progress)} : Up. {progress.updates}"

@@ -27,8 +27,8 @@ _JIT = {"auto": None, "on": True, "off": False}
 class EarlierRun:
     """The content of the files of the run that training resumes; empty for a new run.
 
-    path: the file of its state, for messages; values, arrays: see `RunFolder.load`; marian: the run
-    if Marian saved it last.
+    path: the file of its state, for messages; values, arrays: its content; marian: the run if
+    Marian saved it last.
     """
 
     path: str

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Saving:
     """Writes the state and the models of a run.
 
-    The models have the arrays of the step. identity: see `state.identity`. updates: number of
-    updates at the last save, 0 without one.
+    The models have the arrays of the step. identity: of the run and its data. updates: their
+    number at the last save, 0 without one.
     """
 
     def __init__(

@@ -222,7 +222,7 @@ def test_pictures(models, score, texts, tmp_path):
     _, messages = done(score("-m", models[0], *texts, "--heatmap", path))
     assert path.read_bytes().startswith(b"\x89PNG")
     assert messages == (
-        f"cgru: warning: {path}: shows the first 4 of 5 lines; --heatmap-lines chooses others\n"
+        f"cgru: warning: {path}: shows the first 4 of 5 lines; --heatmap-lines selects others\n"
         f"cgru: score: wrote the attention of 4 lines to {path}\n"
     )
 

@@ -137,7 +137,7 @@ def test_a_pipe_is_a_system(texts):
         (
             ["-t", "one", "-r", "ref", "--metric", "meteor"],
             2,
-            "bleu, chrf, chrf++, ter, accuracy, f1, span-f1 are known",
+            "the known metrics are bleu, chrf, chrf++, ter, accuracy, f1, span-f1",
         ),
         (["-t", "one", "-r", "ref", "--tokenize", "nothing"], 2, "--tokenize nothing"),
     ],

@@ -67,9 +67,9 @@ def test_new_total_follows_the_features(line, expected):
 @each_row(
     "line, message",
     [
-        ("a b c", "no entry of an n-best list"),
-        ("x ||| a ||| 1", "no entry of an n-best list"),
-        ("", "no entry of an n-best list"),
+        ("a b c", "not an entry of an n-best list"),
+        ("x ||| a ||| 1", "not an entry of an n-best list"),
+        ("", "not an entry of an n-best list"),
         ("0 ||| a ||| F0= x", "feature F0 is x, not a finite number"),
         ("0 ||| a ||| F0= nan", "feature F0 is nan"),
         ("0 ||| a ||| -inf", "feature without a name is -inf"),

@@ -77,7 +77,7 @@ def test_lengths_are_in_words_of_the_model():
 @each_row(
     "lines, message",
     [
-        (["0 ||| a ||| F0= 1", "x"], "list: line 2: no entry"),
+        (["0 ||| a ||| F0= 1", "x"], "list: line 2: not an entry"),
         (
             ["1 ||| a ||| F0= 1", "0 ||| a ||| F0= 1"],
             "list: line 2: hypothesis of sentence 0 after",
@@ -96,7 +96,7 @@ def test_lengths_are_in_words_of_the_model():
             ["0 ||| a ||| F0= 1", "999999999999999999 ||| a ||| F0= 1"],
             "list: line 2: hypothesis of sentence 999999999999999999 after sentence 0: more than",
         ),
-        (["9" * 5000 + " ||| a ||| F0= 1"], "list: line 1: no entry"),
+        (["9" * 5000 + " ||| a ||| F0= 1"], "list: line 1: not an entry"),
     ],
 )
 def test_unrankable_lists_are_refused(lines, message):

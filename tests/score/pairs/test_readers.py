@@ -104,9 +104,9 @@ def test_hypotheses_have_the_source_of_their_number(tmp_path):
     [
         (["0 ||| a", "2 ||| b"], "line 2: hypothesis of sentence 2, but .* has 2 lines"),
         (["1 ||| a", "0 ||| b"], "line 2: hypothesis of sentence 0 after sentence 1"),
-        (["a b c"], "line 1: no entry"),
-        (["0 ||| a", "", "1 ||| b"], "line 2: no entry"),
-        (["-1 ||| a"], "line 1: no entry"),
+        (["a b c"], "line 1: not an entry"),
+        (["0 ||| a", "", "1 ||| b"], "line 2: not an entry"),
+        (["-1 ||| a"], "line 1: not an entry"),
     ],
 )
 def test_invalid_lists_are_refused(tmp_path, entries, message):
