@@ -15,7 +15,6 @@ import numpy as np
 
 from ..errors import CgruError, UsageError, warn
 from ..formats import model_vocabularies
-from ..formats.capabilities import OWN_FORMATS
 from ..formats.loaded_model import LoadedModel
 from ..formats.model import Model
 from ..formats.read_model import read
@@ -114,19 +113,10 @@ def _check(models: Sequence[str], output: str, to: str, options: ConvertOptions)
         check_folder(Path(output), force=options.force)
     else:
         output_path(output, to)
-        if options.runtime_files is not None:
-            raise UsageError("--runtime-files requires --to web")
     if options.one_file and to != "onnx":
         raise UsageError("--one-file requires an .onnx as OUT")
     if options.precision != "float32" and to not in ("onnx", "web"):
         raise UsageError(f"--precision {options.precision} requires an .onnx as OUT, or --to web")
-    if options.verify and (to == "web" or options.precision != "float32"):
-        what = "--to web" if to == "web" else f"--precision {options.precision}"
-        raise UsageError(f"--verify: arrays cannot be compared after {what}")
-    if options.store != "float32" and to not in (*OWN_FORMATS, "web"):
-        raise UsageError(
-            f"--store {options.store}: {to} is read by other programs, which expect float32"
-        )
 
 
 def write_model(

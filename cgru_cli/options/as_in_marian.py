@@ -8,9 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from . import kinds
 from .configured import ConfiguredOptions
 from .declaration import Group, same
 from .flags import AS_IN_MARIAN
+from .kinds import divergence, one_command, steady_frequency
 from .options import Options
 from .scope import Scope
 
@@ -23,6 +25,7 @@ RISK = Group(AS_IN_MARIAN, needs="--objective mrt")
 QUANTISING = Group(AS_IN_MARIAN, needs="--quantize-bits", applies_to=Scope.RUN)
 WARMUP = Group(AS_IN_MARIAN, needs="--lr-warmup")
 DECAY = Group(AS_IN_MARIAN, needs="--lr-decay")
+_REPEATING = "--lr-decay-strategy epoch or --lr-decay-strategy batches"
 
 SortedBy = Literal["trg", "src", "none"]
 GuideCost = Literal["ce", "mse", "mult"]
@@ -65,7 +68,7 @@ class MarianOptions(Options):
     workspace: int = MARIAN.whole(1, 16_777_216, default=2048, needs="--mini-batch-fit")("""
         -w --workspace MB: memory for a mini-batch with --mini-batch-fit, beside model and optimiser
         (MiB)""")
-    mini_batch_warmup: str = MARIAN.frequency("0")("""
+    mini_batch_warmup: str = MARIAN.values(steady_frequency, default="0")("""
         --mini-batch-warmup N[u|e|t]: increase mini-batches linearly for N updates (u) or epochs
         (e), or with the square root for N target words (t): each keeps a share of its sentence
         pairs, at least 256 target words, and leaves out the rest""")
@@ -82,11 +85,15 @@ class MarianOptions(Options):
     max_length_crop: bool = MARIAN.values(applies_to=Scope.UNTAGGED | Scope.RUN)("""
         --max-length-crop: cut sentences longer than --max-length instead of leaving the pair
         out""")
-    english_title_case_every: int = MARIAN.whole(0, 10**9, default=0, applies_to=Scope.SOURCE)("""
+    english_title_case_every: int = MARIAN.whole(
+        0, 10**9, default=0, applies_to=Scope.SOURCE | Scope.PLAIN
+    )("""
         --english-title-case-every N: train on every Nth source sentence in English title case; 0:
         never""")
 
-    cost_type: str = MARIAN.choice("ce-mean", "ce-mean-words", "ce-sum", default="ce-mean")("""
+    cost_type: str = MARIAN.choice(
+        "ce-mean", "ce-mean-words", "ce-sum", default="ce-mean", excludes="--objective mrt"
+    )("""
         --cost-type: how costs of a mini-batch are averaged: over sentences (ce-mean, as in
         Nematus), over words (ce-mean-words), or not at all (ce-sum, as in Marian without
         --normalize-gradient)""")
@@ -130,7 +137,9 @@ class MarianOptions(Options):
     lr_warmup_cycle: bool = WARMUP("--lr-warmup-cycle: repeat the warm-up whenever it has ended")
     lr_warmup_at_reload: bool = WARMUP("""
         --lr-warmup-at-reload: repeat the warm-up after the first update of a run that resumes""")
-    lr_decay_inv_sqrt_start: str | None = MARIAN.frequency(None, needs="--lr-decay-inv-sqrt")("""
+    lr_decay_inv_sqrt_start: str | None = MARIAN.values(
+        steady_frequency, needs="--lr-decay-inv-sqrt"
+    )("""
         --lr-decay-inv-sqrt-start N[u|e|t]: progress at which --lr-decay-inv-sqrt begins (in Marian,
         that option's second value); if not given, its N""")
     lr_report: bool = MARIAN.values(applies_to=Scope.MACHINE)("""
@@ -143,7 +152,7 @@ class MarianOptions(Options):
     lr_decay_start: tuple[int, ...] = DECAY.whole(1, 10**9, default=(1,))("""
         --lr-decay-start N...: epoch, update or number of validations without improvement at which
         the first decay happens; two numbers for two strategies""")
-    lr_decay_freq: int = DECAY.whole(1, 10**9, default=1)("""
+    lr_decay_freq: int = DECAY.whole(1, 10**9, default=1, needs=("--lr-decay", _REPEATING))("""
         --lr-decay-freq N: epochs or updates between decays""")
     lr_decay_repeat_warmup: bool = MARIAN.values(needs=("--lr-decay", "--lr-warmup"))("""
         --lr-decay-repeat-warmup: repeat the warm-up when the learning rate decays""")
@@ -154,7 +163,7 @@ class MarianOptions(Options):
         --valid-mini-batch N (--valid_batch_size): sentences in a mini-batch of validation""")
     valid_max_length: int = DEV_TEXT.whole(1, 1_000_000, default=1000)("""
         --valid-max-length N: cut longer sentences of the validation text (words)""")
-    valid_script: str | None = DEV_FILES("""
+    valid_script: str | None = DEV_FILES.values(one_command)("""
         --valid-script-path COMMAND (--valid_script): program that prints a score (higher is better)
         or the output of sacreBLEU or multi-bleu.perl; the metric translation passes it a file of
         translations, valid-script the model in MODEL.dev.npz; the command is split into words as in
@@ -164,7 +173,7 @@ class MarianOptions(Options):
     )("""
         --valid-script-args ARGUMENT...: arguments of --valid-script-path, before the file of
         translations""")
-    external_validation_script: str | None = DEV_FILES("""
+    external_validation_script: str | None = DEV_FILES.values(one_command)("""
         --external-validation-script COMMAND: program to run after every validation, as in Nematus:
         without arguments, with the model in MODEL.dev.npz; its output goes to the log, and training
         continues when it ends, whatever its exit code""")
@@ -176,7 +185,7 @@ class MarianOptions(Options):
         name stands for the epoch, {U} for the update""")
     after_epochs: int = MARIAN.whole(0, 10**9, default=0)("""
         --after-epochs -e N (--max_epochs): end after N epochs; 0: no limit""")
-    logical_epoch: tuple[str, ...] = MARIAN("""
+    logical_epoch: tuple[str, ...] = MARIAN.values(together=kinds.logical_epoch)("""
         --logical-epoch N[u|e|t] [DIGITS]: length of an epoch for --after, --after-epochs and the
         log: N passes through the text (e), updates (u) or target words (t), one pass if not given;
         DIGITS: decimals of the epoch's number in the log""")
@@ -185,7 +194,7 @@ class MarianOptions(Options):
         number for all --valid-metrics, or one for each""")
     early_stopping_on: Stalled = MARIAN.choice(*get_args(Stalled), default="first")("""
         --early-stopping-on: which of --valid-metrics must stop improving: the first, any or all""")
-    throw_on_divergence: tuple[float, ...] = MARIAN.number(0, 10**9)("""
+    throw_on_divergence: tuple[float, ...] = MARIAN.number(0, 10**9, together=divergence)("""
         --throw-on-divergence N [M [X]]: end training when the mean cost of the last M updates
         exceeds that of the last N by X standard deviations; M and X are 10 and 5 if not given""")
     valid_reset_stalled: bool = MARIAN("""

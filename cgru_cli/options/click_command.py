@@ -132,7 +132,7 @@ class Command(click.Command):
     @property
     def _has_rare(self) -> bool:
         """Whether some options are shown only by --help-all."""
-        return any(title == AS_IN_MARIAN for title, _ in grouped(self.options))
+        return any(flag.group == AS_IN_MARIAN for flag, _ in effective(self.options).values())
 
     def _show_all(self, ctx: click.Context, _param: click.Parameter, asked: bool) -> None:
         if asked and not ctx.resilient_parsing:
@@ -224,12 +224,10 @@ class Command(click.Command):
             if only_default and lacking(self.options, flag, ctx.params):
                 del settings.values[name]
                 ctx.params[name] = default
-        if settings.interpolate:
-            for name, (flag, _) in statements(self.options).items():
-                if flag.is_path:
-                    origin = settings.origins.get(name, flag.name)
-                    ctx.params[name] = interpolated(ctx.params[name], origin)
         for name, (flag, _) in statements(self.options).items():
+            if settings.interpolate and flag.is_path:
+                origin = settings.origins.get(name, flag.name)
+                ctx.params[name] = interpolated(ctx.params[name], origin)
             if flag.no_effect and name in settings.given:
                 settings.notes.append((settings.origins.get(name, flag.name), flag.no_effect))
 

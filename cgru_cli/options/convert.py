@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from .configured import ConfiguredOptions
 from .declaration import Group
 
-TO = "dl4mt nematus nematus-tf marian-amun marian-nematus marian-s2s npz h5 onnx web".split()
+OF_PROGRAMS = "dl4mt nematus nematus-tf marian-amun marian-nematus marian-s2s".split()
+TO = [*OF_PROGRAMS, "npz", "h5", "onnx", "web"]
 
 OUTPUT = Group("Output", excludes="--info")
 DESCRIPTION = Group("Description")
@@ -20,7 +21,12 @@ class ConvertOptions(ConfiguredOptions):
     to: str | None = OUTPUT.choice(*TO)("""
         --to DIALECT: format of OUT (if not given: npz, h5 or onnx, by the ending of its name); web
         writes a folder with a page that translates in the browser, by one or several IN""")
-    store: str = OUTPUT.choice("float32", "float16", default="float32")("""
+    store: str = OUTPUT.choice(
+        "float32",
+        "float16",
+        default="float32",
+        excludes=("--info", *(f"--to {program}" for program in OF_PROGRAMS)),
+    )("""
         --store TYPE: data type of the weights in OUT (npz, h5, onnx or web); float16 halves the
         file size and rounds the weights to three digits""")
     precision: str = OUTPUT.choice("float32", "int8", default="float32")("""
@@ -29,10 +35,11 @@ class ConvertOptions(ConfiguredOptions):
     one_file: bool = OUTPUT(
         "--one-file: store the vocabularies and MODEL.preprocess.json inside OUT (onnx) too"
     )
-    runtime_files: str | None = OUTPUT("""
-        --runtime-files FOLDER: with --to web, the folder dist of the npm package onnxruntime-web
+    runtime_files: str | None = Group("Output").values(needs="--to web")("""
+        --runtime-files FOLDER: the folder dist of the npm package onnxruntime-web
         (if not given: npm downloads it)""")
-    verify: bool = OUTPUT("--verify: read OUT again and compare every array with IN, bit for bit")
+    verify: bool = OUTPUT.values(excludes=("--info", "--to web", "--precision int8"))("""
+        --verify: read OUT again and compare every array with IN, bit for bit""")
     average: tuple[str, ...] = OUTPUT("""
         --average MODEL...: write the mean of IN and these models (checkpoint averaging)""")
     vocabularies: tuple[str, ...] = Group("Output")("""

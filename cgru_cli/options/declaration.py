@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .flags import Flag, statements
-from .kinds import Bounds, one_frequency
+from .kinds import Bounds
 from .scope import Scope
 
 Declaration = Callable[[str], Any]  # from the option's line of help to its field
@@ -28,7 +28,7 @@ class Group:
 
     title: str
     needs: str = ""
-    excludes: str = ""
+    excludes: str | Sequence[str] = ""
     applies_to: Scope = Scope.EVERYWHERE
 
     def __call__(self, text: str) -> Any:
@@ -104,10 +104,6 @@ class Group:
     def choice(self, *choices: str, **of: Any) -> Declaration:
         """Values from a list of words."""
         return self.values(choices=choices, **of)
-
-    def frequency(self, default: str | None, **of: Any) -> Declaration:
-        """Values such as 500u, 2e or 30m."""
-        return self.values(one_frequency, default=default, **of)
 
 
 def _several(options: str | Sequence[str]) -> tuple[str, ...]:

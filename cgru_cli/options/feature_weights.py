@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import CgruError, UsageError
 from ..system.structured_files import read_json
-from .kinds import LENGTH_POWER, WEIGHT, weight
+from .kinds import LENGTH_POWER, WEIGHT, weights
 
 EQUAL = "equal"  # for the option without a value
 
@@ -33,14 +33,11 @@ class FeatureWeights:
     def asked(cls, text: str | None) -> FeatureWeights:
         """Parse an option's value: numbers, a file's name, or None.
 
-        Raises CgruError for an unreadable file, UsageError for invalid numbers.
+        Raises CgruError for an unreadable file.
         """
         if text in (None, EQUAL):
             return cls()
-        try:
-            given = [weight(word) for word in text.split(" ")]
-        except ValueError as error:
-            raise UsageError(f"--rerank {text}: {error}") from None
+        given = weights(text)
         numbers = [one for one in given if not isinstance(one, str)]
         return read(text) if len(numbers) < len(given) else cls(in_order=numbers)
 

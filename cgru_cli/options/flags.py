@@ -9,12 +9,12 @@ import dataclasses
 import functools
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..system.plain_numbers import plain_number
-from .kinds import Bounds, is_never, one_frequency, some_frequencies
+from .kinds import FREQUENCIES, Bounds, is_never
 from .scope import Scope
 
 AS_IN_MARIAN = "As in Marian"  # a group that only --help-all shows
@@ -42,8 +42,10 @@ class Flag:
     choices: the allowed values, in upper or lower case; many: takes one or several values, and may
     be repeated; joined: several values are the words of one text; implied: the value of the option
     if it is given without a value; needs: required options, each as typed (`--tune`, `--objective
-    mrt`, `--tune or --rerank`); excludes: options that it cannot be combined with; applies_to:
-    scopes outside of which it is refused or not compared; by_data: describes the default that
+    mrt`, `--tune or --rerank`); excludes: options that it cannot be combined with, each as typed
+    (`--info`, `--objective mrt`, `--mbr without --mbr-n-best`); together: checks several values as
+    a whole, raising ValueError; applies_to: scopes outside of which it is refused or not compared;
+    by_data: describes the default that
     depends on the training data, if the declared default holds only with --compat or --defaults
     fixed; unless: options that also keep the declared default, if they are explicit; no_effect: the
     reason why an option of earlier versions has no effect, accepted with a note and not shown;
@@ -63,6 +65,7 @@ class Flag:
     implied: Any = None
     needs: tuple[str, ...] = ()
     excludes: tuple[str, ...] = ()
+    together: Callable[[Sequence[Any]], Any] | None = None
     applies_to: Scope = Scope.EVERYWHERE
     group: str = ""
     by_data: str = ""
@@ -148,7 +151,6 @@ class Flag:
         return value
 
     def _converted(self, given: Any) -> Any:
-        wrong = ValueError(f"{shown(given)}: {self.expected} is expected")
         if self.choices and isinstance(given, bool):
             given = "on" if given else "off"  # YAML reads these words as booleans
         if self.choices and isinstance(given, str):
@@ -156,7 +158,7 @@ class Flag:
         if self.is_switch and type(given) is bool:
             return given
         if self.is_switch or type(given) not in (str, int, float):
-            raise wrong
+            raise self._wrong(given)
         if not _can_be_typed(str(given)):  # a JSON string may contain other characters
             raise ValueError(
                 f"{shown(given)}: text without zero bytes and lone surrogates is expected"
@@ -164,11 +166,15 @@ class Flag:
         if not self.is_number:
             return self._of_kind(str(given))
         if self.kind is int and type(given) is float:
-            raise wrong
+            raise self._wrong(given)
         try:
             return plain_number(self.kind, given) if isinstance(given, str) else self.kind(given)
         except (ValueError, OverflowError):
-            raise wrong from None
+            raise self._wrong(given) from None
+
+    def _wrong(self, given: Any) -> ValueError:
+        advice = self.former.get(str(given).lower(), f"{self.expected} is expected")
+        return ValueError(f"{shown(given)}: {advice}")
 
     def check(self, value: Any, given: Any = None) -> None:
         """Raises ValueError, naming the expected values, for any other value; given: as typed."""
@@ -181,9 +187,7 @@ class Flag:
         else:
             allowed = self.kind in (bool, str) or self._of_kind(str(value)) is not None
         if not allowed:
-            wrong = shown(value if given is None else given)
-            advice = self.former.get(str(value).lower(), f"{self.expected} is expected")
-            raise ValueError(f"{wrong}: {advice}")
+            raise self._wrong(value if given is None else given)
 
     def _of_kind(self, text: str) -> Any:
         try:
@@ -209,7 +213,7 @@ class Flag:
         """
         if default is None:
             return value is None
-        if self.kind in (one_frequency, some_frequencies):
+        if self.kind in FREQUENCIES:
             return is_never(value)
         return value is False or value == () or value == 0
 
@@ -259,6 +263,7 @@ def shown_default(default: Any) -> str:
     return "" if default is None or default is False else str(default)
 
 
+@functools.cache
 def effective(options: type) -> dict[str, tuple[Flag, Any]]:
     """The statements of the options that have an effect."""
     return {name: s for name, s in statements(options).items() if s[0].is_shown}
@@ -266,6 +271,7 @@ def effective(options: type) -> dict[str, tuple[Flag, Any]]:
 
 def grouped(options: type) -> Iterator[tuple[str, list[tuple[Flag, Any]]]]:
     """The groups of a command in order: title, then flags and defaults."""
+    stated = effective(options).values()
     for group in GROUPS:
-        if members := [s for s in effective(options).values() if s[0].group == group]:
+        if members := [s for s in stated if s[0].group == group]:
             yield group, members

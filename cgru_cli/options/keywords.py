@@ -10,13 +10,14 @@ import os
 import re
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Concatenate, NamedTuple, ParamSpec, TypedDict, TypeVar, cast
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
 from ..errors import WORDING, CgruError, UsageError, note
 from ..system.terminal import Progress
 from .configured import ConfiguredOptions
 from .convert import ConvertOptions
 from .flags import statements
+from .keyword_types import SearchKeywords, TranslatorKeywords
 from .prep import PrepOptions
 from .score import ScoreOptions
 from .similar_names import similar
@@ -29,31 +30,6 @@ First = TypeVar("First")
 Result = TypeVar("Result")
 Function = TypeVar("Function", bound=Callable)
 NOT_IN_PYTHON = statements(ConfiguredOptions).keys()
-
-
-class SearchKeywords(TypedDict, total=False):
-    """Options of `cgru translate` that a single call may set."""
-
-    beam_size: int | None
-    normalize: float | None
-    word_penalty: float | None
-    max_length_factor: float | None
-    translation_maxlen: int | None
-    allow_unk: bool
-    suppress_unk: bool
-    unk_replace: bool
-    prefix_bias: float | None
-    copy: Sequence[str]
-    markup: str | None
-    output_sampling: str | None
-    mbr: int | None
-    mbr_utility: str
-    mbr_n_best: bool
-    split_sentences: str | None
-    seed: int
-    mini_batch: int | None
-    maxi_batch: int | None
-    maxi_batch_sort: str
 
 
 class OfLine(SearchKeywords, total=False):
@@ -71,45 +47,6 @@ class OfLines(SearchKeywords, total=False):
     constraints: Iterable[Sequence[str | Sequence[str]]] | None
     avoid: Sequence[str]
     progress: Progress
-
-
-class ModelKeywords(TypedDict, total=False):
-    """Options that `cgru translate` and `cgru score` share for models and their text."""
-
-    weights: Sequence[float | str]
-    max_length: int
-    no_preprocess: bool
-    no_spm_encode: bool
-    workspace: int
-    runtime: str | None  # without effect
-    precision: str
-    device: str | None
-    cpu_threads: int | None
-
-
-class ScoringKeywords(ModelKeywords, total=False):
-    """Options of `cgru score` for the scores of models."""
-
-    normalize: float | None
-    max_length_crop: bool
-    mini_batch: int
-    maxi_batch: int
-
-
-class TranslatorKeywords(SearchKeywords, ModelKeywords, total=False):
-    """Options of `cgru translate`, except options for files and output."""
-
-    compat: str | None
-    bpe: str | None
-    join_bpe: bool
-    char_level: bool
-    no_spm_decode: bool
-    avoid: str | None
-    shortlist: Sequence[str]
-    lexicon: str | None
-    channel_model: str | None
-    lm: str | None
-    channel_candidates: int | None
 
 
 def takes(
@@ -162,7 +99,7 @@ def checked(options: type, given: Mapping[str, Any], known: Sequence[str]) -> di
                 several = [one.item() if hasattr(one, "dtype") else one for one in several]  # NumPy
                 several = [one if one == default else stated.read(one) for one in several]
             except ValueError as error:
-                raise UsageError(f"{name}: {error}") from None
+                raise UsageError(f"{_ARGUMENTS.get(name, name)}: {error}") from None
         shaped = stated.shaped(tuple(several) if stated.many else several[-1])
         values[name] = None if value is None else shaped
         if stated.no_effect:

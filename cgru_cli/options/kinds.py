@@ -16,6 +16,8 @@ from ..system.plain_numbers import plain_number
 
 ProgressUnit = Literal["u", "e", "m", "t"]
 
+UPDATE = "{U}"  # stands for the update in the name of a file
+EPOCH_DIGITS = 3  # default decimals of a logical epoch in the log (Marian's)
 FREQUENCY_MOST = 10**15
 _FREQUENCY = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kKMG]?)([uemt]?)")
 _UNITS: dict[str, ProgressUnit] = {"": "u", "u": "u", "e": "e", "m": "m", "t": "t"}
@@ -94,6 +96,49 @@ def frequency(text: str) -> tuple[int | float, ProgressUnit]:
 def frequencies(text: str) -> tuple[tuple[int | float, ProgressUnit], ...]:
     """Frequencies separated by commas, such as Marian's `--after 10e,300ku`."""
     return tuple(frequency(part) for part in text.split(","))
+
+
+def _steady(text: str) -> tuple[int | float, ProgressUnit]:
+    """A frequency that does not depend on the clock."""
+    every, unit = frequency(text)
+    if unit == "m":
+        raise ValueError(
+            "changes with minutes are not reproducible; give updates (u), epochs (e) or target "
+            "words (t)"
+        )
+    return every, unit
+
+
+def logical_epoch(values: Sequence[str]) -> tuple[tuple[int | float, ProgressUnit], int]:
+    """The length of an epoch, and the decimals in the log, of `2e` or `100ku 2`."""
+    length, *digits = values
+    every, unit = frequency(length)
+    if unit == "m" or not every:
+        raise ValueError(f"{length}: epochs (e), updates (u) or target words (t) are expected")
+    if len(digits) > 1 or not all(digit.isdecimal() and int(digit) <= 9 for digit in digits):
+        raise ValueError(f"{' '.join(digits)}: one number of digits is expected, from 0 to 9")
+    return (every, unit), int(digits[0]) if digits else EPOCH_DIGITS
+
+
+def divergence(limits: Sequence[float]) -> None:
+    """Check the values of `N [M [X]]`."""
+    if len(limits) > 3 or any(limit < 1 for limit in limits[:2]):
+        raise ValueError(
+            f"{' '.join(f'{limit:g}' for limit in limits)[:60]}: at most three numbers are "
+            "expected, two numbers of updates and one of standard deviations"
+        )
+
+
+def two_files(paths: Sequence[str]) -> None:
+    """Check the values of `SRC TRG`."""
+    if len(paths) != 2:
+        raise ValueError(f"{' '.join(paths)[:60]}: two files are expected")
+
+
+def pairs_of_files(paths: Sequence[str]) -> None:
+    """Check the values of `SRC TRG SRC TRG ...`."""
+    if len(paths) % 2:
+        raise ValueError(f"{' '.join(paths)[:60]}: pairs of files are expected, SRC TRG")
 
 
 LENGTH_POWER = Bounds(least=0, most=10)  # the power of length normalisation
@@ -194,11 +239,32 @@ def weight(text: str) -> float | str:
     return number
 
 
+def weights(text: str) -> list[float | str]:
+    """Weights between spaces, or the name of a file."""
+    return [weight(word) for word in text.split(" ")]
+
+
 def saved_model(path: str) -> str:
     """The path of a model to train, with `.npz` added unless it ends in `.h5`."""
     if path and os.path.basename(path) in ("", ".", ".."):
         raise ValueError(f"a file is expected, such as {os.path.join(path, 'model.npz')}")
     return path if not path or path.endswith((".npz", ".h5")) else f"{path}.npz"
+
+
+def kept_model(path: str) -> str:
+    """The path of models to keep, with a placeholder for the update."""
+    if UPDATE not in os.path.basename(path):
+        raise ValueError(f"the file name lacks {UPDATE}, for the update")
+    return path
+
+
+def command(text: str) -> list[str]:
+    """The words of a command."""
+    import shlex
+
+    if not (words := shlex.split(text)):
+        raise ValueError("a command is expected")
+    return words
 
 
 def is_never(text: str) -> bool:
@@ -221,3 +287,6 @@ def unchanged(read: Callable[[str], Any]) -> Callable[[str], str]:
 
 one_frequency = unchanged(frequency)
 some_frequencies = unchanged(frequencies)
+steady_frequency = unchanged(_steady)
+one_command = unchanged(command)
+FREQUENCIES = (one_frequency, some_frequencies, steady_frequency)

@@ -14,7 +14,8 @@ MODELS = Group("Model and text", applies_to=Scope.PAIRS)
 SCORES = Group("Scores")
 ATTENTION = Group("Attention")
 WEIGHTS = Group("Attention", applies_to=Scope.ATTENTION | Scope.PAIRS)
-DEVICES = Group("Devices and memory")
+_PYTHON = Scope.TRANSLATOR | Scope.SCORER
+DEVICES = Group("Devices and memory", applies_to=_PYTHON)
 
 
 @dataclass(frozen=True)
@@ -34,20 +35,22 @@ class FilterOptions(ConfiguredOptions):
         option names, such as dim-emb=512""")
     log: str | None = MODEL_AND_TEXT("""
         --log FILE: also write warnings and the time taken to this file""")
-    no_preprocess: bool = MODELS("""
+    no_preprocess: bool = MODELS.values(applies_to=_PYTHON)("""
         --no-preprocess: do not preprocess the text or postprocess the output, even if the model has
         a MODEL.preprocess.json""")
-    no_spm_encode: bool = MODEL_AND_TEXT("""
+    no_spm_encode: bool = MODEL_AND_TEXT.values(applies_to=_PYTHON)("""
         --no-spm-encode: the input is already in SentencePiece pieces; do not split it""")
     quiet: bool = MODEL_AND_TEXT("""
         -q --quiet (--quiet-translation): do not report progress and written files on standard
         error""")
 
-    weights: tuple[float | str, ...] = SCORES.values(weight, applies_to=Scope.PAIRS)("""
+    weights: tuple[float | str, ...] = SCORES.values(
+        weight, needs="--model", applies_to=Scope.PAIRS | Scope.SCORER
+    )("""
         --weights W...|FILE: weight of each model of an ensemble, or a file that cgru score --tune
         wrote; equal if not given""")
     normalize: float | None = SCORES.number(
-        0, 10, implied=1.0, applies_to=Scope.DECODER | Scope.PAIRS
+        0, 10, implied=1.0, applies_to=Scope.DECODER | Scope.PAIRS | Scope.CALL | Scope.SCORER
     )("""
         -n --normalize ALPHA (--normalization_alpha): length normalisation: divide scores by length
         ** ALPHA, including the end of the sentence""")

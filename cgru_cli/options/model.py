@@ -24,6 +24,7 @@ ENCODER = Group("Model", applies_to=Scope.SOURCE)
 DECODER = Group("Model", applies_to=Scope.DECODER)
 TIED = Group("Model", applies_to=_BOTH | Scope.FEEDBACK)
 INITIALISATION = Group("Initialisation")
+NEW = Group("Initialisation", excludes=("--pretrained-model", "--prior-model"))
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,8 @@ class ModelOptions(ConfiguredOptions):
         model), the encoder's last state (encdec at every step, seq2seq at the first), or a context
         by attention (rnnsearch, cgru); models without a decoder predict a label for each line
         (classifier) or word (tagger); s2s, amun and nematus are Marian's names for cgru""")
-    condition: bool = MODEL("""
-        --condition: with --type lm, generate each text from one input: a label on each line (-t
+    condition: bool = MODEL.values(needs="--type lm")("""
+        --condition: generate each text from one input: a label on each line (-t
         LABELS TEXT -v LABELS.json VOCAB), or a vector of numbers (-t FEATURES TEXT -v VOCAB),
         separated by spaces or as a .npy with a row for each line""")
     cell: str = MODEL.choice(*UNITS, default="gru")("""
@@ -111,10 +112,12 @@ class ModelOptions(ConfiguredOptions):
         bi-unidirectional (both directions at the bottom, forward above), unidirectional (forward),
         reversed (backward, Sutskever et al. 2014); if not given, alternating for models with
         attention, otherwise unidirectional""")
-    pooling: str = MODEL.choice("last", "mean", "max", "attention", default="mean")("""
+    pooling: str = MODEL.choice(
+        "last", "mean", "max", "attention", default="mean", needs="--type classifier"
+    )("""
         --pooling: how a classifier pools the annotations of a line into one vector: the last state
         of each direction (last), their mean or maximum, or attention with a learned query""")
-    crf: bool = MODEL("""
+    crf: bool = MODEL.values(needs="--type tagger")("""
         --crf: let a tagger's tags depend on their neighbours: a linear-chain CRF (conditional
         random field), with exact training and search""")
     dim_emb: int = MODEL.whole(
@@ -183,12 +186,10 @@ class ModelOptions(ConfiguredOptions):
         --lexical (--rnn_lexical_model --lexical_model): add a lexical model, which predicts words
         from the attended source embeddings too""")
 
-    init: str = INITIALISATION.choice(
-        "scaled", "nematus", "nematus-tf", "glorot", default="scaled"
-    )("""
+    init: str = NEW.choice("scaled", "nematus", "nematus-tf", "glorot", default="scaled")("""
         --init: initialisation of weights: cgru's own (scaled), that of Nematus on Theano and DL4MT,
         of Nematus on TensorFlow, or of Marian (glorot)""")
-    lstm_forget_bias: float = INITIALISATION.number(-1000, 1000, default=1.0)("""
+    lstm_forget_bias: float = NEW.number(-1000, 1000, default=1.0)("""
         --lstm-forget-bias X: initial bias of an LSTM's forget gate""")
     pretrained_model: str | None = INITIALISATION.values(applies_to=Scope.MACHINE)("""
         --pretrained-model MODEL: start from the structure and the weights of this model, of any

@@ -1,13 +1,17 @@
-"""The options of `cgru train` for objective, optimiser, learning rate and dropout."""
+"""The options of `cgru train` for batches, objective, optimiser, learning rate and dropout."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .batches import BatchOptions
+from ..text.copying import pattern
 from .declaration import Group
+from .kinds import COPIED, steady_frequency
+from .options import Options
 from .scope import Scope
 
+VARIANTS = Group("Batches", applies_to=Scope.PLAIN)
+ORDER = Group("Batches", applies_to=Scope.RUN)
 OBJECTIVE = Group("Objective")
 RISK = Group("Minimum risk training", needs="--objective mrt")
 TEACHING = Group("Objective", needs="--objective distill")
@@ -21,8 +25,42 @@ _DROPOUT = """
 
 
 @dataclass(frozen=True)
-class OptimizationOptions(BatchOptions):
-    """The third part of `TrainOptions`."""
+class OptimizationOptions(Options):
+    """The second part of `TrainOptions`."""
+
+    mini_batch: int = ORDER.whole(1, 1_000_000, default=80)("""
+        --mini-batch N (--batch_size): sentence pairs in a mini-batch""")
+    mini_batch_words: int = ORDER.whole(
+        0,
+        100_000_000,
+        default=0,
+        by_data="1,000 to 4,000 unless --mini-batch is given",
+        unless=("--mini-batch", "--mini-batch-fit"),
+    )("""
+        --mini-batch-words N (--token_batch_size): size of mini-batches in words (number of pairs
+        times the longest side; with --compat marian, source words without padding) instead of
+        sentence pairs; 0: in sentence pairs""")
+    maxi_batch: int = ORDER.whole(1, 1_000_000, default=100)("""
+        --maxi-batch N (--maxibatch_size): number of mini-batches to read and sort by length
+        together""")
+    max_length: int = ORDER.whole(1, 1_000_000, default=100)("""
+        --max-length N (--maxlen): leave out sentence pairs with a longer side (words)""")
+    all_caps_every: int = VARIANTS.whole(0, 10**9, default=0)("""
+        --all-caps-every N: train on every Nth sentence pair in upper case; 0: never""")
+    typos_every: int = VARIANTS.whole(0, 10**9, default=0, applies_to=Scope.SOURCE)("""
+        --typos-every N: train on every Nth source sentence with mistyped letters; 0: never""")
+    no_full_stop_every: int = VARIANTS.whole(0, 10**9, default=0)("""
+        --no-full-stop-every N: train on every Nth sentence pair without full stops at the end; 0:
+        never""")
+    join_every: int = VARIANTS.whole(0, 10**9, default=0)("""
+        --join-every N: join every Nth sentence pair with the one to three pairs before it, to form
+        lines of several sentences; 0: never""")
+    copy: tuple[str, ...] = VARIANTS.values(
+        pattern, excludes="--data-weighting-type word", applies_to=Scope.SOURCE
+    )(f"""
+        --copy PATTERN...: {COPIED}; placeholders replace spans that occur on both sides of a
+        training pair; the vocabularies must have them (cgru prep --copy adds them, and replaces the
+        spans itself)""")
 
     objective: str = OBJECTIVE.choice(
         "ce", "mrt", "distill", default="ce", applies_to=Scope.DECODER
@@ -34,7 +72,7 @@ class OptimizationOptions(BatchOptions):
         --label-smoothing P: label smoothing of the cross-entropy: probability spread evenly over
         the vocabulary""")
     guided_alignment: tuple[str, ...] = OBJECTIVE.values(
-        applies_to=Scope.DECODER | Scope.MACHINE
+        excludes="--objective mrt", applies_to=Scope.DECODER | Scope.MACHINE
     )("""
         --guided-alignment FILE...: guide the attention by word alignments of the training text, one
         line `0-0 1-2` (source-target) per pair; a file for each pair of --train-sets, or none""")
@@ -104,17 +142,22 @@ class OptimizationOptions(BatchOptions):
     )("""
         -l --learn-rate R (--learning_rate --lrate): learning rate; 0 leaves the weights unchanged,
         to validate a model""")
-    lr_warmup: str = RATE.frequency("0", by_data="half an epoch, 50 to 300 updates, for adam")("""
+    lr_warmup: str = RATE.values(
+        steady_frequency, default="0", by_data="half an epoch, 50 to 300 updates, for adam"
+    )("""
         --lr-warmup N[u|e|t] (--warmup_steps): warm-up: increase the learning rate linearly for N
         updates (u), epochs (e) or target words (t)""")
-    lr_decay_inv_sqrt: str = RATE.frequency(
-        "0",
+    lr_decay_inv_sqrt: str = RATE.values(
+        steady_frequency,
+        default="0",
         by_data="4000u for adam unless --learn-rate or another decay is given",
         unless=("--learn-rate", "--lr-decay", "--lr-decay-to-end"),
     )("""
         --lr-decay-inv-sqrt N[u|e|t]: decay the learning rate by sqrt(N / progress) once progress
         exceeds N updates (u), epochs (e) or target words (t); 0: no decay""")
-    lr_decay_to_end: str = RATE.choice("off", "linear", "cosine", "late", default="off")("""
+    lr_decay_to_end: str = RATE.choice(
+        "off", "linear", "cosine", "late", default="off", needs="--after or --after-epochs"
+    )("""
         --lr-decay-to-end: decrease the learning rate to 0 at the end set by --after or
         --after-epochs: from the first update, linearly (linear) or along a cosine (cosine), or
         linearly over the last fifth of the training (late)""")

@@ -17,7 +17,8 @@ class Options:
     """The options of a command; each command has a subclass with its fields.
 
     Raises UsageError, naming the option, for numbers out of bounds, invalid choices, missing
-    required options, and options that exclude each other, whatever their origin.
+    required options, options that exclude each other, and values that do not fit together,
+    whatever their origin.
     """
 
     def __post_init__(self) -> None:
@@ -56,16 +57,29 @@ class Options:
         for name, (stated, default) in statements(options).items():
             if (value := values[name]) == default:
                 continue
-            if needed := lacking(options, stated, values):
+            if stated.needs and (needed := lacking(options, stated, values)):
                 raise UsageError(f"{stated.name} needs {needed}")
-            for excluded in () if stated.is_off(value, default) else stated.excludes:
-                if _is_on(options, excluded, values):
+            excludes = stated.excludes and not stated.is_off(value, default)
+            for excluded in stated.excludes if excludes else ():
+                other, _, without = excluded.partition(" without ")
+                both = _is_on(options, other, values)
+                if both and not (without and _is_on(options, without, values)):
                     raise UsageError(f"{stated.name} and {excluded} exclude each other")
+            try:
+                if stated.together:
+                    stated.together(value)
+            except ValueError as error:
+                raise UsageError(f"{stated.name} {error}") from None
 
     def shared(self) -> dict[str, Any]:
         """The values that determine the result on every machine, by field name."""
         own = applying(type(self), Scope.MACHINE)
         return {name: value for name, value in vars(self).items() if name not in own}
+
+    def refuse(self, scope: Scope, reason: str) -> None:
+        """Raises UsageError for an option of this scope whose value is not the default."""
+        for _, stated in self.changed(scope):
+            raise UsageError(f"{stated.name}: {reason}")
 
     def changed(self, scope: Scope | None = None) -> Iterator[tuple[str, Flag]]:
         """The options whose values differ from the declared defaults, by field name.
@@ -95,9 +109,9 @@ def _is_on(options: type, typed: str, values: Mapping[str, Any], by_data: bool =
     """Whether an option is on or, in a text such as `--objective mrt`, has this value."""
     name, _, word = typed.partition(" ")
     field_name = _fields(options)[name]
-    if word:
-        return str(values[field_name]).lower() == word.lower()
     stated, default = statements(options)[field_name]
+    if word:
+        return values[field_name] is not None and str(values[field_name]).lower() == word.lower()
     may_be = by_data and bool(stated.by_data) and values[field_name] == default
     return may_be or not stated.is_off(values[field_name], default)
 

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from ..text.copying import pattern
 from .configured import GENERAL, ConfiguredOptions
 from .declaration import Group
-from .kinds import COPIED
+from .kinds import COPIED, pairs_of_files, two_files
 from .scope import Scope
 
 UnicodeForm = Literal["nfc", "nfkc", "none"]
@@ -19,6 +19,8 @@ FILES = Group("Text", applies_to=Scope.MACHINE)
 TOKENS = Group("Normalisation and tokens")
 TOKENIZED = Group("Normalisation and tokens", needs="--tokenize")
 SUBWORDS = Group("Sub-words and vocabularies")
+_NO_PIECES = ("--codes", "--subwords subword-nmt", "--subwords none")
+PIECES = Group("Sub-words and vocabularies", excludes=_NO_PIECES)
 CLEANING = Group("Cleaning")
 FILTER = Group("Use as a filter", applies_to=Scope.MACHINE)
 PROGRAMS = Group("Vocabularies of other programs", applies_to=Scope.MACHINE | Scope.VOCABULARY)
@@ -44,18 +46,20 @@ class PrepOptions(ConfiguredOptions):
     target: tuple[str, ...] = FILES("""
         -t --target FILE...: target text to train on: a file for each source file, its translation
         line by line""")
-    dev: tuple[str, ...] = FILES("--dev SRC TRG: source and target text to validate on")
+    dev: tuple[str, ...] = FILES.values(together=two_files)(
+        "--dev SRC TRG: source and target text to validate on"
+    )
     dev_lines: int = TEXT.whole(0, 10**9, default=0, excludes=("--dev", "--keep-duplicates"))("""
         --dev-lines N: validate on N sentence pairs of the training text, drawn at random after
         cleaning and left out of the training; 0: none""")
-    test: tuple[str, ...] = FILES("""
+    test: tuple[str, ...] = FILES.values(together=pairs_of_files)("""
         --test SRC TRG: source and target text to test on; several test sets are numbered, test1,
         test2 and so on""")
     source_lang: str | None = TEXT("""
         --source-lang CODE: source language, for --tokenize and --normalize-punctuation""")
     target_lang: str | None = TEXT("""
         --target-lang CODE: target language, for --tokenize and --normalize-punctuation""")
-    factors: int = TEXT.whole(1, 100, default=1)("""
+    factors: int = TEXT.whole(1, 100, default=1, excludes=("--copy", "--vocabulary-format spm"))("""
         --factors N: number of source factors, including the word itself; the source is tokenised
         text of `word|factor|...`""")
 
@@ -80,20 +84,23 @@ class PrepOptions(ConfiguredOptions):
         if not given, bpe, or subword-nmt with --codes""")
     subword_vocabulary: int = SUBWORDS.whole(1, 10_000_000, default=8000)("""
         --subword-vocabulary N: pieces of a SentencePiece model, or merges of subword-nmt""")
-    joint: bool = SUBWORDS.values(excludes="--separate")("""
+    joint: bool = SUBWORDS.values(excludes=("--separate", "--subwords none"))("""
         --joint: one sub-word model for source and target together (the default)""")
-    separate: bool = SUBWORDS("""
+    separate: bool = SUBWORDS.values(excludes="--subwords none")("""
         --separate: one sub-word model for the source, another for the target""")
-    codes: tuple[str, ...] = SUBWORDS.values(applies_to=Scope.MACHINE)("""
+    codes: tuple[str, ...] = SUBWORDS.values(
+        excludes=("--subwords bpe", "--subwords unigram", "--subwords none"),
+        applies_to=Scope.MACHINE,
+    )("""
         --codes FILE...: split words with these subword-nmt codes instead of learning new ones: one
         file for both sides, or one for each""")
-    character_coverage: float = SUBWORDS.number(most=1, above=0, default=1.0)("""
+    character_coverage: float = PIECES.number(most=1, above=0, default=1.0)("""
         --character-coverage P: share of the text's characters that the SentencePiece vocabulary
         covers; 0.9995 is usual for Chinese and Japanese""")
-    byte_fallback: bool = SUBWORDS("""
+    byte_fallback: bool = PIECES("""
         --byte-fallback: let SentencePiece encode characters outside its vocabulary as bytes, with
         256 of its pieces, so that no character is unknown""")
-    copy: tuple[str, ...] = SUBWORDS.values(pattern, excludes=("--tokenize", "--codes"))(f"""
+    copy: tuple[str, ...] = SUBWORDS.values(pattern, excludes=("--tokenize", *_NO_PIECES))(f"""
         --copy PATTERN...: {COPIED}; a placeholder, which is one piece of the vocabulary, replaces
         each span that occurs on both sides of a pair; cgru translate then copies such spans by
         default""")

@@ -12,6 +12,7 @@ class Scope(enum.Flag):
     SOURCE = enum.auto()  # a source text: all models except language models
     DECODER = enum.auto()  # a decoder, which writes text: all models except those of labels
     FEEDBACK = enum.auto()  # a decoder that reads its previous word
+    PLAIN = enum.auto()  # text without labels, conditions and factors
     ANNOTATIONS = enum.auto()  # annotations that the decoder reads at every step
     ATTENTION = enum.auto()  # attention
     UNTAGGED = enum.auto()  # all models except taggers, whose labels are as many as the words
@@ -21,3 +22,6 @@ class Scope(enum.Flag):
     RUN = enum.auto()  # a whole training run: the value may not change when it resumes
     MACHINE = enum.auto()  # one machine: files and devices, without influence on the result
     VOCABULARY = enum.auto()  # cgru prep --vocabulary-only
+    TRANSLATOR = enum.auto()  # in Python, a Translator
+    CALL = enum.auto()  # in Python, a Translator or one of its calls
+    SCORER = enum.auto()  # in Python, a PairScorer

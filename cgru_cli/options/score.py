@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from .declaration import Group
 from .feature_weights import EQUAL
+from .kinds import unchanged, weights
 from .line_filter import DEVICES, MODEL_AND_TEXT, MODELS, SCORES, FilterOptions
 from .scope import Scope
 
@@ -25,6 +26,14 @@ _RANKING = ("--summary", "--word-scores", "--alignment", "--alignment-format", "
 _ONE_SCORE = ("--n-best", "--summary", "--word-scores", "--alignment", "--alignment-format")
 
 
+def metric_names(text: str) -> list[str]:
+    """The metrics of `bleu,chrf`, in any case."""
+    names, known = text.lower().split(","), (*METRICS, *LABEL_METRICS)
+    if not {*names} <= {*known}:
+        raise ValueError(f"{', '.join(known)} are known")
+    return names
+
+
 @dataclass(frozen=True)
 class ScoreOptions(FilterOptions):
     """`cgru score`; each of several models gives a column."""
@@ -38,13 +47,13 @@ class ScoreOptions(FilterOptions):
         --compat: print scores with the sign and the output layout of this program""")
     print_target: bool = MODELS.values(excludes=("--summary", "--keep-above", "--keep-below"))("""
         --print-target: print each translation before its scores, like Nematus' --verbose""")
-    max_length: int = MODELS.whole(1, 1_000_000, default=1000)("""
+    max_length: int = MODELS.whole(1, 1_000_000, default=1000, applies_to=Scope.SCORER)("""
         --max-length N: cut longer source lines, with a warning, and reject longer translations
         (words)""")
-    max_length_crop: bool = MODELS("""
+    max_length_crop: bool = MODELS.values(applies_to=Scope.SCORER)("""
         --max-length-crop: also cut translations longer than --max-length""")
 
-    ensemble: bool = SCORES.values(applies_to=Scope.PAIRS)("""
+    ensemble: bool = SCORES.values(needs="--model", applies_to=Scope.PAIRS)("""
         --ensemble: score with an ensemble of the models, as cgru translate does: one column of
         scores""")
     summary: str | None = SCORES.choice(
@@ -78,7 +87,7 @@ class ScoreOptions(FilterOptions):
         --n-best-feature NAME: name of the feature added to the list; with several models Score0,
         Score1 and so on""")
     rerank: str | None = LISTS.values(
-        implied=EQUAL, joined=True, needs="--n-best", excludes=_RANKING
+        unchanged(weights), implied=EQUAL, joined=True, needs="--n-best", excludes=_RANKING
     )("""
         --rerank W...|FILE: print the best hypothesis of each sentence of the n-best list, by the
         weighted sum of the list's features and the models' scores (normalised as by --normalize);
@@ -117,7 +126,7 @@ class ScoreOptions(FilterOptions):
         --dual MODEL: model of the reverse direction, for dual conditional cross-entropy filtering:
         scores are from 0 to 1; higher is better""")
 
-    metric: tuple[str, ...] = METRIC.values(needs="--reference")("""
+    metric: tuple[str, ...] = METRIC.values(unchanged(metric_names), needs="--reference")("""
         --metric METRIC...: evaluate the translations of --target (several files are several
         systems) against --reference, without a model: bleu, chrf, chrf++ or ter by sacrebleu; for
         labels accuracy, f1 (macro-averaged) or span-f1 (of the spans of tags such as B-PER I-PER);

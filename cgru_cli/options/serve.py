@@ -53,7 +53,7 @@ class ServeOptions(ConfiguredOptions):
     no_spm_encode: bool = same(TranslateOptions, "no_spm_encode")
     bpe: str | None = same(TranslateOptions, "bpe")
     max_length: int = same(TranslateOptions, "max_length")
-    weights: tuple[float | str, ...] = same(FilterOptions, "weights")
+    weights: tuple[float | str, ...] = same(FilterOptions, "weights", needs=())
 
     normalize: float | None = same(TranslateOptions, "normalize")
     word_penalty: float | None = same(TranslateOptions, "word_penalty")

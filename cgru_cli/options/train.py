@@ -1,6 +1,6 @@
 """The options of `cgru train`; this file has options for validation, end, saving, logs and devices.
 
-Other options are in `model` (text, vocabularies, model), `batches`, `optimization` (objective,
+Other options are in `model` (text, vocabularies, model), `optimization` (batches, objective,
 optimiser, learning rate, dropout), and `as_in_marian` (options of other programs' scripts).
 """
 
@@ -10,11 +10,25 @@ from dataclasses import dataclass
 
 from .as_in_marian import MarianOptions
 from .declaration import Group, same
-from .kinds import some_frequencies
+from .kinds import kept_model, one_frequency, some_frequencies
 from .line_filter import DEVICES, FilterOptions
 from .model import ModelOptions
 from .optimization import OptimizationOptions
 from .scope import Scope
+
+LOWER_IS_BETTER = {  # metrics of validation
+    "cross-entropy": True,  # nats per sentence
+    "ce-mean-words": True,  # nats per word
+    "perplexity": True,
+    "bleu": False,
+    "chrf": False,
+    "bleu-detok": False,  # Marian's older name for bleu
+    "accuracy": False,  # of labels
+    "f1": False,  # of labels
+    "span-f1": False,  # of labels
+    "translation": False,  # the score that a script gives to translations
+    "valid-script": False,  # the score that a script gives to a model
+}
 
 VALIDATION = Group("Validation")
 DEV_TEXT = Group("Validation", applies_to=Scope.VALIDATION)
@@ -35,13 +49,14 @@ class TrainOptions(MarianOptions, OptimizationOptions, ModelOptions):
     valid_reference: str | None = VALIDATION.values(applies_to=Scope.DECODER | Scope.MACHINE)("""
         --valid-reference FILE: raw reference text for BLEU and chrF; the target of --valid-sets if
         not given""")
-    valid_metrics: tuple[str, ...] = DEV_TEXT("""
+    valid_metrics: tuple[str, ...] = DEV_TEXT.choice(*LOWER_IS_BETTER)("""
         --valid-metrics METRIC...: metrics of validation: cross-entropy, ce-mean-words, perplexity,
         bleu, chrf, bleu-detok (the same as bleu); accuracy, f1 and span-f1 for labels; translation
         and valid-script, computed by --valid-script-path; cross-entropy and bleu, or accuracy, if
         not given""")
-    valid_freq: str = VALIDATION.frequency(
-        "1e",
+    valid_freq: str = VALIDATION.values(
+        one_frequency,
+        default="1e",
         by_data="every epoch (a long epoch: every 1,000 updates or every tenth), less often if "
         "validation takes over 3 % of the time",
     )("""
@@ -80,14 +95,14 @@ class TrainOptions(MarianOptions, OptimizationOptions, ModelOptions):
         target words (t); several frequencies are separated by commas""")
     keep: int = SAVING.whole(0, 10**9, default=0)("""
         --keep N: also keep a copy of each of the last N saved models""")
-    keep_as: str | None = SAVING.values(needs="--keep", applies_to=Scope.MACHINE)("""
+    keep_as: str | None = SAVING.values(kept_model, needs="--keep", applies_to=Scope.MACHINE)("""
         --keep-as FILE: name of the models kept by --keep, in which {U} stands for the update; names
         that do not end in .npz are checkpoints of Nematus-TF; MODEL.u{U}.npz if not given""")
     no_reload: bool = SAVING("""
         --no-reload: start a new run, which replaces the model and the state of an earlier run,
         instead of resuming it""")
 
-    disp_freq: str = LOG.frequency("1000u", by_data="100u")("""
+    disp_freq: str = LOG.values(one_frequency, default="1000u", by_data="100u")("""
         --disp-freq N[u|e|m|t] (--dispFreq): log progress every N updates (u), epochs (e), minutes
         (m) or target words (t)""")
     log_gradients: bool = LOG.values(excludes="--objective mrt")("""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import UsageError
-from ..options.flags import flag
 from ..options.prep import PrepOptions
 from ..system.structured_files import sha256
 from ..text.copying import PLACEHOLDERS
@@ -56,31 +55,17 @@ def _with_defaults(options: PrepOptions) -> PrepOptions:
     if subwords is None:
         subwords = "subword-nmt" if options.codes else "bpe"
     by_sentencepiece = subwords in ("bpe", "unigram")
-    if options.codes and subwords != "subword-nmt":
-        raise UsageError(f"--codes is for subword-nmt; leave out --subwords {subwords}")
     if len(options.codes) > 2 or (len(options.codes) == 2 and options.joint):
         raise UsageError("--codes takes one file for both sides, or one for each")
     if len(options.codes) == 1 and options.separate:
         raise UsageError(
             "one file of --codes serves both sides: give one for each side, or omit --separate"
         )
-    if subwords == "none" and (options.joint or options.separate):
-        raise UsageError("--joint and --separate need sub-words; --subwords none has none")
-    if options.character_coverage != 1 and not by_sentencepiece:
-        raise UsageError(f"--character-coverage needs SentencePiece, not --subwords {subwords}")
-    for name in ("copy", "byte_fallback"):
-        if getattr(options, name) and not by_sentencepiece:
-            given = flag(PrepOptions, name)
-            raise UsageError(f"{given} needs SentencePiece, not --subwords {subwords}")
-    if options.copy and options.factors > 1:
-        raise UsageError("--copy does not support --factors")
     kind = options.vocabulary_format
     if kind is None:
         kind = "spm" if by_sentencepiece and options.factors == 1 else "json"
     if kind == "spm" and not by_sentencepiece:
         raise UsageError(f"--vocabulary-format spm needs --subwords bpe or unigram, not {subwords}")
-    if kind == "spm" and options.factors > 1:
-        raise UsageError("--vocabulary-format spm does not support --factors; use json")
     if kind == "spm" and (options.joint_vocabulary or options.vocabulary_size):
         raise UsageError(
             "--joint-vocabulary and --vocabulary-size are for --vocabulary-format json; for a .spm "
@@ -114,10 +99,6 @@ def _check(options: PrepOptions) -> None:
             f"--source names {len(options.source)} files, --target {len(options.target)}; "
             "they go in pairs"
         )
-    if len(options.dev) not in (0, 2):
-        raise UsageError("--dev takes two files: SRC TRG")
-    if len(options.test) % 2:
-        raise UsageError("--test takes two files: SRC TRG")
     if options.tokenize or options.normalize_punctuation:
         sides = ("source", "target") if options.factors == 1 else ("target",)
         for side in sides:

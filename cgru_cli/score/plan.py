@@ -9,7 +9,7 @@ from ..formats.loaded_model import LoadedModel, Reading, preprocessing_of
 from ..options import kinds
 from ..options.feature_weights import EQUAL, FeatureWeights, ensemble_weights
 from ..options.scope import Scope
-from ..options.score import LABEL_METRICS, METRICS, ScoreOptions
+from ..options.score import LABEL_METRICS, ScoreOptions, metric_names
 from ..output.layouts import layout_of
 from ..parameters.program import PROGRAMS, Program, reads_as
 from ..system.lines import check_distinct
@@ -30,7 +30,8 @@ class ScorePlan:
         self.options = options
         if options.metric or options.tune or options.oracle:
             installed("sacrebleu")
-        self.metrics = _metrics(options)
+        named = (name for one in options.metric for name in metric_names(one))
+        self.metrics = tuple(dict.fromkeys(named))
         # weights of an ensemble's models; () for a column of scores for each model
         self.weights: tuple[float, ...] = ()
         # weights of an n-best list's features, before tuning if any; None without a list
@@ -169,15 +170,6 @@ class ScorePlan:
         return Texts(sources, targets, reads)
 
 
-def _metrics(options: ScoreOptions) -> tuple[str, ...]:
-    names = [name.lower() for given in options.metric for name in given.split(",")]
-    known = (*METRICS, *LABEL_METRICS)
-    for name in names:
-        if name not in known:
-            raise UsageError(f"--metric {name}: the known metrics are {', '.join(known)}")
-    return tuple(dict.fromkeys(names))
-
-
 def _check_texts(options: ScoreOptions, metrics: Sequence[str]) -> None:
     for name, flag in options.changed(Scope.PAIRS):
         if not (options.compat and name == "max_length"):  # the program's default
@@ -218,9 +210,8 @@ def _check_pairs(options: ScoreOptions, files: Sequence[str], *, ranks: bool) ->
             "compressed; name a .npy file"
         )
     if ranks:
-        for name in ("compat", "ensemble", "weights"):
-            if not options.model and getattr(options, name):
-                raise UsageError(f"--{name} needs a model: name it with --model")
+        if options.compat and not options.model:
+            raise UsageError("--compat needs a model: name it with --model")
         if options.tune is not None and options.output and options.rerank is None:
             raise UsageError("--output is for --rerank: --tune writes the file that it names")
     elif not options.model:

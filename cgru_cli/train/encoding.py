@@ -10,7 +10,8 @@ from ..corpus import teacher_words
 from ..corpus.corpus import Corpus, encode_corpus
 from ..corpus.encoding import Rules
 from ..corpus.text_encoding import TextEncoding
-from ..errors import CgruError, UsageError
+from ..errors import CgruError
+from ..options.scope import Scope
 from ..options.train import TrainOptions
 from ..text.line_variants import Variants
 from .texts import Texts
@@ -34,12 +35,8 @@ def encode(
         options.no_full_stop_every,
         options.join_every,
     )
-    labels = not encoding.kind.writes_text
-    if (any(every) or options.copy) and (labels or encoding.factors > 1 or encoding.condition):
-        raise UsageError(
-            "--all-caps-every, --english-title-case-every, --typos-every, --no-full-stop-every, "
-            "--join-every and --copy are for text without labels, conditions and factors"
-        )
+    if not encoding.kind.writes_text or encoding.factors > 1 or encoding.condition:
+        options.refuse(Scope.PLAIN, "for text without labels, conditions and factors")
     rules = Rules(
         max_length=options.max_length,
         crop=options.max_length_crop,

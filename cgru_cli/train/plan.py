@@ -13,14 +13,12 @@ from ..options.flags import by_data
 from ..options.model import LABELLING
 from ..options.scope import Scope
 from ..options.score import LABEL_METRICS
-from ..options.similar_names import similar
 from ..options.train import TrainOptions
 from .data_defaults import OF_VALIDATION, VALID_SHARE, Facts, begin, described, still_applying
 from .run.conventions import Conventions, NematusConventions, NematusTfConventions
 from .run.folder import Recorded
 from .run.learning_rate import Schedule
 from .run.marian import MarianConventions
-from .run.patience import LOWER_IS_BETTER
 from .run.progress import CostType, Frequency, LogicalEpoch, Progress
 from .run.state import Course
 from .validation import COSTS
@@ -92,10 +90,7 @@ class TrainingPlan:
         # how the log averages and names costs
         by_words: CostType = "cross-entropy" if options.cost_type == "ce-mean" else "ce-mean-words"
         self.cost_type: CostType = "risk" if options.minimizes_risk else by_words
-        try:
-            self.logical_epoch = LogicalEpoch.parse(options.logical_epoch)
-        except UsageError as error:
-            raise UsageError(f"--logical-epoch {error}") from None
+        self.logical_epoch = LogicalEpoch.parse(options.logical_epoch)
         limits = (*Frequency.parse_all(options.after), Frequency(options.after_epochs, "e"))
         exceeded = options.compat == "marian"
         self.after = tuple(  # limits, any of which ends the training
@@ -133,21 +128,13 @@ class TrainingPlan:
         UsageError, naming the option.
         """
         options = self.options
-        _check_objective(options)
-        _check_numbers(options)
-        if (warmup := self.batch_warmup).unit == "m":
-            raise UsageError(
-                f"--mini-batch-warmup {warmup}: batches that grow with minutes are not "
-                "reproducible; give updates (u), epochs (e) or target words (t)"
-            )
+        _check_relations(options)
         self._check_validation(() if options.compat else explicit or ())
         if not self.metrics and not self.after and not options.dry_run:
             raise UsageError(
                 "nothing would end this training: add --after or --after-epochs, or text to "
                 "validate on with --valid-sets"
             )
-        if options.lr_decay_to_end != "off" and not self.after:
-            raise UsageError("--lr-decay-to-end needs an end: add --after or --after-epochs")
         if options.lr_decay and options.lr_decay_strategy == "stalled" and not self.metrics:
             raise UsageError(
                 "--lr-decay: the strategy `stalled` needs validation; choose another "
@@ -206,50 +193,24 @@ def _metrics(options: TrainOptions) -> tuple[str, ...]:
     return metrics
 
 
-def _check_objective(options: TrainOptions) -> None:
+def _check_relations(options: TrainOptions) -> None:
     if options.objective == "distill" and not options.teacher:
         raise UsageError("--objective distill: name the words to learn from with --teacher")
-    if not options.minimizes_risk:
-        return
-    if not options.has_source:
+    if options.minimizes_risk and not options.has_source:
         raise UsageError(
             "--objective mrt: a language model does not translate, so there is no risk"
         )
-    if options.cost_type != "ce-mean":
-        raise UsageError("--objective mrt: risk is averaged by sentences, not by --cost-type words")
-    if options.label_smoothing and not options.mrt_ml_mix:
+    if options.minimizes_risk and options.label_smoothing and not options.mrt_ml_mix:
         raise UsageError(
             "--label-smoothing: --objective mrt has a cross-entropy only with --mrt-ml-mix"
         )
-    if options.alignments:
-        raise UsageError("--guided-alignment and --objective mrt exclude each other")
-
-
-def _check_numbers(options: TrainOptions) -> None:
     if options.devices and options.num_devices not in (0, len(options.devices)):
         raise UsageError(
             f"--num-devices {options.num_devices}: --devices names {len(options.devices)}"
         )
-    if options.copy and options.data_weighting and options.data_weighting_type == "word":
-        raise UsageError(
-            "--copy: placeholders replace several words, so words cannot have weights; use "
-            "--data-weighting-type sentence"
-        )
     if options.quantize_bits == 1 and not options.quantize_log_based:
         raise UsageError(
             "--quantize-bits 1: 0 would be the only level; use 2, or --quantize-log-based"
-        )
-    limits = options.throw_on_divergence
-    if len(limits) > 3 or any(limit < 1 for limit in limits[:2]):
-        raise UsageError(
-            "--throw-on-divergence: at most three numbers are expected, two numbers of updates and "
-            "one of standard deviations"
-        )
-    strategy = options.lr_decay_strategy
-    if options.lr_decay_freq != 1 and strategy not in ("epoch", "batches"):
-        raise UsageError(
-            f"--lr-decay-freq is for the strategies epoch and batches; with {strategy}, "
-            "--lr-decay-start says when the decay begins"
         )
 
 
@@ -257,11 +218,6 @@ def _check_metrics(metrics: tuple[str, ...], options: TrainOptions) -> None:
     labelling = options.type in LABELLING
     unfit = ("bleu", "bleu-detok", "chrf") if labelling else LABEL_METRICS
     for metric in metrics:
-        if metric not in LOWER_IS_BETTER:
-            near = similar(metric, LOWER_IS_BETTER, 1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            known = ", ".join(LOWER_IS_BETTER)
-            raise UsageError(f"no such metric: {metric}{hint} (known: {known})")
         if options.has_source and metric in unfit:
             kind, other = ("text", "labels") if labelling else ("labels", "text")
             raise UsageError(

@@ -165,18 +165,12 @@ def _check_prepared(vocabularies: Sequence[Vocabulary], texts: Texts, trained: M
 
 
 def _check_structure(options: TrainOptions, trained: Model, explicit: Collection[str]) -> None:
-    default = TrainOptions()
-    for name in ("init", "lstm_forget_bias"):
-        if getattr(options, name) != getattr(default, name):
-            raise UsageError(
-                f"{flag(TrainOptions, name)} is for new models, not for --pretrained-model"
-            )
     values = options_of(trained.structure)
     if options.dec_cell:  # --cell is then the encoder's
         values["cell"] = values.get("enc_cell", values["cell"])
     for name, value in values.items():
         option = own_name(name, getattr(options, name))
-        if option != value and (option != getattr(default, name) or name in explicit):
+        if option != value and (option != getattr(TrainOptions, name) or name in explicit):
             raise UsageError(
                 f"{flag(TrainOptions, name)} {option}: {trained.path} has {value}, which "
                 "--pretrained-model keeps"

@@ -74,8 +74,6 @@ def new_structure(
     numbers: the size of the vectors from which a language model generates text, 0 without vectors.
     """
     kind = Type(own_name("type", options.type))
-    if options.condition and kind is not Type.LM:
-        raise UsageError("--condition requires --type lm, which generates text from it")
     *sources, target = (vocabulary.size for vocabulary in vocabularies)
     condition = Condition.NONE
     if options.condition:
@@ -152,12 +150,10 @@ def check_effects(options: TrainOptions, s: Structure) -> None:
     if not s.feedback:
         useless.append((Scope.FEEDBACK, "with --no-feedback target words have no embedding"))
     for scope, reason in useless:
-        for _, flag in options.changed(scope):
-            raise UsageError(f"{flag.name}: {reason}")
+        options.refuse(scope, reason)
 
 
 def _check(options: TrainOptions, s: Structure) -> None:
-    default = TrainOptions()
     if not s.feedback and s.type not in WITHOUT_FEEDBACK:
         raise UsageError(
             f"--no-feedback requires --type {' or '.join(WITHOUT_FEEDBACK)}: other decoders need "
@@ -166,14 +162,10 @@ def _check(options: TrainOptions, s: Structure) -> None:
     check_effects(options, s)
     if options.gru_reset == "before" and Unit.GRU_BEFORE not in (s.encoder_unit, s.decoder_unit):
         raise UsageError("--gru-reset before: the model has no GRU")
-    if s.type is not Type.CLASSIFIER and options.pooling != default.pooling:
-        raise UsageError(f"--pooling {options.pooling} requires --type classifier")
-    if s.crf and s.type is not Type.TAGGER:
-        raise UsageError("--crf requires --type tagger")
     if problem := impossible(s):
         raise UsageError(f"--cell: {problem}")
     lstm = Unit.LSTM in (s.encoder_unit, s.decoder_unit)
-    if options.lstm_forget_bias != default.lstm_forget_bias and not lstm:
+    if options.lstm_forget_bias != TrainOptions.lstm_forget_bias and not lstm:
         raise UsageError("--lstm-forget-bias: the model has no LSTM")
     if s.decoder_start is DecoderStart.LAST_BACKWARD:
         if not s.type.attends:

@@ -103,8 +103,6 @@ def _vocabularies(options: TrainOptions, prepared: Texts, text: Files) -> tuple[
         if len(named) > 1:
             raise UsageError(_ONE_TEXT)
     elif options.type in LABELLING:
-        if options.valid_reference:
-            raise UsageError("--valid-reference: labels are compared with those of --valid-sets")
         if len(named) == 1:
             raise UsageError("name the labels' vocabulary too: -v VOCAB LABELS")
     elif options.condition:
@@ -186,7 +184,7 @@ def _weighted(files: Sequence[Files], options: TrainOptions) -> tuple[Files, ...
                 f"{name}: {len(values)} given; one is expected for each of the {count} training "
                 "texts"
             )
-    if options.teacher and (count > 1 or options.type in LABELLING):
+    if options.teacher and count > 1:
         raise UsageError("--teacher needs a single training text; join the files, then score it")
     if not any(domains or (1,)):
         raise UsageError("--domain-weights: not all may be 0")

@@ -38,7 +38,7 @@ LOGITS = 1 << 26  # maximum number of logits of a batch in forced decoding: 256 
 class Validator:
     """Measures weights on a dev set.
 
-    metrics: names in `patience.LOWER_IS_BETTER`. model: a packed model, which receives the weights.
+    metrics: names in `LOWER_IS_BETTER`. model: a packed model, which receives the weights.
     Raises CgruError if the script cannot be run, UsageError for options that exclude each other.
     """
 
@@ -56,7 +56,7 @@ class Validator:
         self._translates = bool(set(metrics) - {*COSTS, "valid-script"})
         self._script: list[str] = []
         if {"translation", "valid-script"} & set(metrics):
-            self._script = [*command_of(options.valid_script), *options.valid_script_args]
+            self._script = [*command_of(str(options.valid_script)), *options.valid_script_args]
         if options.valid_translation_output and not self._translates:
             raise UsageError(
                 "--valid-translation-output needs a metric of translations, such as bleu"

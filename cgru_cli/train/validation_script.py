@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
 import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Sequence
 
-from ..errors import CgruError, UsageError
+from ..errors import CgruError
+from ..options.kinds import command
 from .printed_score import score_in
 
 POLL = 0.2  # seconds between two checks for a stop, while the script runs
@@ -18,17 +18,12 @@ POLL = 0.2  # seconds between two checks for a stop, while the script runs
 Check = Callable[[], None]  # may raise, to interrupt
 
 
-def command_of(script: str | None, flag: str = "--valid-script-path") -> list[str]:
+def command_of(script: str, flag: str = "--valid-script-path") -> list[str]:
     """The words of a script's command line; flag: the option that names the script.
 
-    Raises UsageError if it is empty, CgruError if it does not name an executable program.
+    Raises CgruError if it does not name an executable program.
     """
-    try:
-        words = shlex.split(script or "")
-    except ValueError as error:
-        raise UsageError(f"{flag} {script}: {error}") from error
-    if not words:
-        raise UsageError(f"validation by a script needs {flag} COMMAND")
+    words = command(script)
     if shutil.which(words[0]) is None:
         if os.path.isfile(words[0]) and os.access(words[0], os.X_OK):
             raise CgruError(f"{words[0]}: is not on the PATH; write {flag} ./{words[0]}")

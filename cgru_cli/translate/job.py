@@ -65,8 +65,6 @@ def _document(options: TranslateOptions) -> None:
     from ..documents.job import translate_document  # imports document formats only if needed
     from .translator import Translator
 
-    if len(options.document) != 2:
-        raise UsageError("--document: two files are expected, to read and to write")
     source, target = options.document
     check_distinct([source, *options.model, *options.vocabularies], target)
     sentences = options.split_sentences or "auto"

@@ -139,15 +139,13 @@ def _check_options(
     """Raises UsageError for options that do not apply to these models, or to this search."""
     first = models[0]
     if not first.writes_text:
-        for _, flag in options.changed(Scope.DECODER):
-            raise UsageError(
-                f"{flag.name}: {first.model.path} is a {first.model.structure.type}, which "
-                "predicts labels and writes no text"
-            )
+        options.refuse(
+            Scope.DECODER,
+            f"{first.model.path} is a {first.model.structure.type}, which predicts labels and "
+            "writes no text",
+        )
     if sampling and any(loaded.model.structure.crf for loaded in models):
         raise UsageError("--output-sampling: tags of a CRF cannot be sampled")
-    if sampling and (options.constraints or options.avoid):
-        raise UsageError("--mbr with constraints needs --mbr-n-best: samples cannot satisfy them")
     if sampling and set(options.copy) - {"none"}:
         raise UsageError(
             "--copy: sampling cannot force the spans into translations; add --mbr-n-best "
@@ -160,8 +158,8 @@ def _check_options(
         )
     if options.force_decode and first.right_left:
         raise UsageError("--force-decode: this model writes sentences right to left")
-    for _, flag in options.changed(Scope.OWN_SEARCH) if search == "nematus-tf" else ():
-        raise UsageError(f"{flag.name}: the search of Nematus-TF does not support it")
+    if search == "nematus-tf":
+        options.refuse(Scope.OWN_SEARCH, "the search of Nematus-TF does not support it")
     if options.markup and not (first.writes_text and first.reads_words and len(first.sources) == 1):
         raise UsageError(f"--markup: {first.model.path} does not translate plain text")
     for loaded in models if options.char_level else ():
@@ -311,8 +309,6 @@ def _layout(
         alignment = "soft"
     if options.output_alignment and kind is None:
         kind = "nematus"
-    if options.output_alignment and kind not in ("nematus", "json"):
-        raise UsageError("--output-alignment writes the formats nematus and json only")
     return layout_of(
         options.compat or Program.CGRU,
         n_best=options.n_best,

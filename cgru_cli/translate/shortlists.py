@@ -12,14 +12,8 @@ from ..options.translate import TranslateOptions
 
 
 def shortlist_of(options: TranslateOptions) -> tuple[str, kinds.ShortlistNumbers] | None:
-    """The file of a shortlist, and its numbers FIRST, BEST and PRUNE; None without a shortlist.
-
-    Raises UsageError for invalid numbers.
-    """
-    try:
-        return kinds.shortlist(options.shortlist) if options.shortlist else None
-    except ValueError as error:
-        raise UsageError(f"--shortlist {error}") from None
+    """The file of a shortlist, and its numbers FIRST, BEST and PRUNE; None without a shortlist."""
+    return kinds.shortlist(options.shortlist) if options.shortlist else None
 
 
 def shortlists(options: TranslateOptions, models: Sequence[LoadedModel]) -> tuple[Shortlist, ...]:

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple, Protocol, Unpack, overload
 
 from ..errors import CgruError, UsageError
 from ..formats.loaded_model import LoadedModel, ModelSource, loaded_models
+from ..options.flags import applying
+from ..options.keyword_types import TranslatorKeywords
 from ..options.keywords import (
     Arguments,
     OfLine,
     OfLines,
-    SearchKeywords,
-    TranslatorKeywords,
     checked,
     in_python,
     iterated,
@@ -25,6 +25,7 @@ from ..options.keywords import (
     one_line,
     one_text,
 )
+from ..options.scope import Scope
 from ..options.translate import TranslateOptions
 from ..output.hypothesis import Hypothesis
 from ..system.terminal import Progress, counting
@@ -36,6 +37,7 @@ from .plan import SearchPlan
 from .results import Translation, rendered
 from .session import Session
 
+_KNOWN = applying(TranslateOptions, Scope.TRANSLATOR | Scope.CALL)
 _PRINTED = ("n_best", "n_best_size", "word_scores", "alignment")  # options for `printed`
 _NOTHING = Hypothesis((), False, -math.inf, -math.inf)
 
@@ -75,7 +77,7 @@ class Translator:
     Threads may share a translator. Pickling stores the paths of the models.
     """
 
-    @lists(TranslateOptions, TranslatorKeywords.__annotations__)
+    @lists(TranslateOptions, _KNOWN)
     def __init__(
         self,
         models: ModelSource | Sequence[ModelSource] | LineSearch,
@@ -105,7 +107,7 @@ class Translator:
             self._attends, self._search = False, models
             return
         with self._wording():
-            known = [*TranslatorKeywords.__annotations__, *(_PRINTED if serving else ())]
+            known = [*_KNOWN, *(_PRINTED if serving else ())]
             values = checked(TranslateOptions, options, known)
             loaded = loaded_models(models, vocabularies)
             names = tuple(str(one.model.path) for one in loaded)
@@ -329,8 +331,7 @@ class Translator:
         whole = hasattr(n_best, "__index__") and not isinstance(n_best, bool)
         if n_best is not None and not (whole and 0 < n_best <= 1000):
             raise UsageError(f"n_best: a whole number from 1 to 1000 is expected, not {n_best!r}")
-        known = [*SearchKeywords.__annotations__, "n_best"]
-        values = checked(TranslateOptions, options, known)
+        values = checked(TranslateOptions, options, [*applying(TranslateOptions, Scope.CALL)])
         search = self._search
         values |= {"n_best": n_best is not None, **form}
         if values.get("mbr"):

@@ -204,7 +204,8 @@ def _check_recipe(script: str, words: list[str]) -> None:
     elif script.endswith("translate.sh"):
         parse("translate", rest[rest.index("--") + 1 :] if "--" in rest else [])
     else:
-        parse("train", ["data", *rest])
+        types = re.findall(r"cgru train (--type [a-z]+)", source)  # which `rest` may need
+        parse("train", ["data", *" ".join(types[:1]).split(), *rest])
 
 
 def test_every_command_is_shown():

@@ -221,7 +221,7 @@ def test_a_run_resumes_exactly(data, tmp_path):
             "--label-smoothing: --objective mrt has a cross-entropy only with --mrt-ml-mix",
         ),
         (("--mrt-samples", "5"), "--mrt-samples needs --objective mrt"),
-        (("--objective", "mrt", "--cost-type", "ce-mean-words"), "by sentences"),
+        (("--objective", "mrt", "--cost-type", "ce-mean-words"), "--cost-type and --objective mrt"),
         (("--objective", "mrt", "--mrt-samples", "0"), "a whole number from 1"),
     ],
 )

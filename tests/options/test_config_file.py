@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cgru_cli.cli import main
 from cgru_cli.options import config_file
 from cgru_cli.options.flags import statements
-from cgru_cli.options.kinds import one_frequency, saved_model, some_frequencies
+from cgru_cli.options.kinds import FREQUENCIES, one_command, saved_model, steady_frequency
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.train import job
 
@@ -23,7 +23,8 @@ EXCLUDED = {name for flag, _ in STATED.values() for name in flag.excludes}
 ALONE = {
     name: stated
     for name, stated in STATED.items()
-    if not (stated[0].needs or stated[0].excludes or stated[0].name in EXCLUDED)
+    if not (stated[0].needs or stated[0].excludes or stated[0].together)
+    and stated[0].name not in EXCLUDED
     and name not in ("config", "dump_config", "interpolate_env_vars", "relative_paths")
 }
 
@@ -43,8 +44,11 @@ def value_of(flag):
             low, bounds.below if high is None else high,
             exclude_min=bounds.above is not None, exclude_max=bounds.below is not None,
         )  # fmt: skip
-    if flag.kind in (one_frequency, some_frequencies):
-        return st.sampled_from(["0", "500", "2e", "1.5m", "10Mt"])
+    if flag.kind in FREQUENCIES:
+        minutes = [] if flag.kind is steady_frequency else ["1.5m"]
+        return st.sampled_from(["0", "500", "2e", "10Mt", *minutes])
+    if flag.kind is one_command:
+        return st.sampled_from(["./score.sh", "score 'a b'"])
     if flag.name == "--copy":
         return st.sampled_from(["code", "url", "[A-Z]+"])
     if flag.kind is saved_model:

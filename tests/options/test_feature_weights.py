@@ -11,6 +11,7 @@ from tables import each_row
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.options.feature_weights import FeatureWeights, model_weights, read
 from cgru_cli.options.kinds import weight
+from cgru_cli.options.score import ScoreOptions
 
 NUMBER = st.floats(-1e9, 1e9)
 
@@ -100,7 +101,7 @@ def test_what_cannot_be_computed_with_is_no_weight(text):
     with pytest.raises(ValueError, match="a weight from -1,000,000,000 to 1,000,000,000"):
         weight(text)
     with pytest.raises(UsageError, match=f"--rerank 1 {text}: a weight"):
-        FeatureWeights.asked(f"1 {text}")
+        ScoreOptions(n_best="list", rerank=f"1 {text}")
 
 
 @given(NUMBER)

@@ -1,4 +1,4 @@
-"""Options as keyword arguments: the same names and types as in the dataclasses of the commands."""
+"""Options as keyword arguments: the names, checks and messages of the commands' options."""
 
 import dataclasses
 from pathlib import Path
@@ -6,13 +6,10 @@ from pathlib import Path
 import pytest
 
 from cgru_cli.errors import CgruError, UsageError
-from cgru_cli.options.keywords import (
-    ScoringKeywords,
-    SearchKeywords,
-    TranslatorKeywords,
-    checked,
-    in_python,
-)
+from cgru_cli.options.flags import applying
+from cgru_cli.options.keyword_types import ScoringKeywords, SearchKeywords, TranslatorKeywords
+from cgru_cli.options.keywords import checked, in_python
+from cgru_cli.options.scope import Scope
 from cgru_cli.options.score import ScoreOptions
 from cgru_cli.options.train import TrainOptions
 from cgru_cli.options.translate import TranslateOptions
@@ -25,31 +22,13 @@ OF_FILES = """
 """.split()
 
 
-def annotations(keywords):
-    return {
-        name: hint.__forward_arg__.replace("Sequence[float | str]", "tuple[float | str, ...]")
-        .replace("Sequence[str]", "tuple[str, ...]")
-        for name, hint in keywords.__annotations__.items()
-    }  # fmt: skip
-
-
-def fields(options):
-    return {field.name: field.type for field in dataclasses.fields(options)}
-
-
-@pytest.mark.parametrize(
-    ("keywords", "options"),
-    [(TranslatorKeywords, TranslateOptions), (ScoringKeywords, ScoreOptions)],
-)
-def test_keywords_have_the_types_of_the_options(keywords, options):
-    stated = fields(options)
-    assert annotations(keywords) == {name: stated[name] for name in annotations(keywords)}
-
-
 def test_every_option_of_translate_is_a_keyword_or_of_files():
-    names = set(fields(TranslateOptions))
-    assert names - set(annotations(TranslatorKeywords)) == names & set(OF_FILES)
-    assert set(annotations(SearchKeywords)) < set(annotations(TranslatorKeywords))
+    names = {field.name for field in dataclasses.fields(TranslateOptions)}
+    keywords = TranslatorKeywords.__annotations__.keys()
+    assert keywords == applying(TranslateOptions, Scope.TRANSLATOR | Scope.CALL).keys()
+    assert names - keywords == names & set(OF_FILES)
+    assert SearchKeywords.__annotations__.keys() == applying(TranslateOptions, Scope.CALL).keys()
+    assert ScoringKeywords.__annotations__.keys() == applying(ScoreOptions, Scope.SCORER).keys()
 
 
 def test_lists_and_paths_become_what_options_hold():

@@ -12,7 +12,7 @@ from tables import each_row
 from cgru_cli.cli import main
 from cgru_cli.errors import UsageError
 from cgru_cli.options.flags import GROUPS, effective, grouped, statements
-from cgru_cli.options.kinds import one_frequency, some_frequencies
+from cgru_cli.options.kinds import FREQUENCIES, pairs_of_files, two_files
 from cgru_cli.options.prep import PrepOptions
 from cgru_cli.options.score import ScoreOptions
 from cgru_cli.options.train import TrainOptions
@@ -40,6 +40,16 @@ def refused(*arguments):
     return line
 
 
+_TEXTS = {
+    "--alignment": "hard",
+    "--output-sampling": "full 0.5",
+    "--device": "gpu",
+    "--keep-as": "m.{U}.npz",
+    "--logical-epoch": "2e",
+    "--metric": "bleu",
+}  # values of options with a form of their own
+
+
 def some_value(flag, default):
     """A value that turns an option on and is not its default."""
     if flag.is_switch:
@@ -51,12 +61,12 @@ def some_value(flag, default):
         usual = default if isinstance(default, tuple) else (default,)
         allowed = [flag.kind(n) for n in candidates if flag.kind(n) in flag.bounds]
         one = next(n for n in allowed if n not in usual)
-    elif flag.kind in (one_frequency, some_frequencies):
+    elif flag.kind in FREQUENCIES:
         one = "7u"
     else:
-        one = {"--alignment": "hard", "--output-sampling": "full 0.5", "--device": "gpu"}.get(
-            flag.name, "some"
-        )
+        one = _TEXTS.get(flag.name, "some")
+    if flag.together in (two_files, pairs_of_files):
+        return ("some", "other")
     return (one,) if flag.many and flag.implied is None else one
 
 
@@ -181,7 +191,7 @@ def test_options_that_exclude_each_other(stated):
     options = COMMANDS[command]
     alone = with_needs(options, name)
     for excluded in flag.excludes:
-        typed, _, word = excluded.partition(" ")
+        typed, _, word = excluded.partition(" without ")[0].partition(" ")
         other = field_of(options, typed)
         values = with_needs(options, other) | alone
         values[other] = word or values[other]
@@ -198,7 +208,8 @@ def test_options_that_are_named_are_there(stated):
     }
     assert not flag.unless or flag.by_data
     needs = [one for needed in flag.needs for one in needed.split(" or ")]
-    for typed in (*flag.excludes, *flag.unless, *needs):
+    excludes = [one for excluded in flag.excludes for one in excluded.split(" without ")]
+    for typed in (*excludes, *flag.unless, *needs):
         other, _, word = typed.partition(" ")
         assert other in known
         assert not word or word in known[other].choices

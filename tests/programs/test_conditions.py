@@ -252,7 +252,7 @@ def test_labels_without_their_vocabulary_are_refused(data, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--type", "cgru"), "--condition requires --type lm"),
+        (("--type", "cgru"), "--condition needs --type lm"),
         (("--enc-depth", 2), "--enc-depth: a language model reads no source text"),
         (("--guided-alignment", "text"), "--guided-alignment: lm has no attention"),
     ],

@@ -211,9 +211,12 @@ def test_shares(field, value):
         ({"lr_decay_start": 2}, "--lr-decay-start needs --lr-decay"),
         ({"lr_decay_strategy": "epoch"}, "--lr-decay-strategy needs --lr-decay"),
         ({"lr_warmup_start_rate": 0.1}, "--lr-warmup-start-rate needs --lr-warmup"),
-        ({"lr_decay": 0.5, "lr_decay_freq": 2}, "is for the strategies epoch and batches"),
+        (
+            {"lr_decay": 0.5, "lr_decay_freq": 2},
+            "^--lr-decay-freq needs --lr-decay-strategy",
+        ),
         ({"lr_decay": 0.5, "valid_freq": "0", "after": "1e"}, "`stalled` needs validation"),
-        ({"lr_warmup": "10m"}, "changes with minutes .* is not reproducible"),
+        ({"lr_warmup": "10m"}, "^--lr-warmup 10m: .* not reproducible"),
         ({"mini_batch_warmup": "10m"}, "^--mini-batch-warmup 10m: .* not reproducible"),
         ({"learn_rate": -1.0}, "--learn-rate -1.0: a number from 0"),
         ({"learn_rate": float("nan")}, "--learn-rate nan: a number from 0"),
@@ -222,8 +225,8 @@ def test_shares(field, value):
             {"lr_warmup": "5u", "lr_warmup_start_rate": -1.0},
             "--lr-warmup-start-rate -1.0: a number from 0",
         ),
-        ({"throw_on_divergence": (9, 0.5)}, "^--throw-on-divergence: at most three numbers"),
-        ({"throw_on_divergence": (9, 2, 1, 1)}, "^--throw-on-divergence: at most three numbers"),
+        ({"throw_on_divergence": (9, 0.5)}, "^--throw-on-divergence 9 0.5: at most three"),
+        ({"throw_on_divergence": (9, 2, 1, 1)}, "^--throw-on-divergence 9 2 1 1: at most three"),
         ({"after": "ten"}, "^--after ten: not understood"),
         ({"valid_freq": "1x"}, "^--valid-freq 1x: not understood"),
         ({"save_freq": "-1"}, "^--save-freq -1: not understood"),
@@ -244,7 +247,7 @@ def test_options_that_contradict_each_other(options, message):
 
 
 def test_unknown_and_repeated_metrics():
-    with pytest.raises(UsageError, match=r"no such metric: blue; did you mean bleu\? \(known:"):
+    with pytest.raises(UsageError, match=r"^--valid-metrics blue: one of cross-entropy, "):
         plan(valid_metrics=("blue",))
     with pytest.raises(UsageError, match="named twice: bleu bleu"):
         plan(valid_metrics=("bleu", "bleu"))

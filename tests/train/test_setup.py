@@ -63,7 +63,7 @@ def test_words_of_replaced_spans_have_no_weights(copies, tmp_path):
     given = ("--data-weighting", weights, "--data-weighting-type", "word", "--after", "1u")
     trained(*copies, *given, "--dry-run")
     result = train(*copies, *given, "--copy", NUMBERS)
-    assert result.code == 2 and "--data-weighting-type sentence" in result.error
+    assert result.code == 2 and "--copy and --data-weighting-type word" in result.error
 
 
 def test_vocabularies_without_placeholders_are_refused(copies, tmp_path):

@@ -162,7 +162,7 @@ def test_options_may_repeat_those_of_the_given_model():
     [
         ({"dim_rnn": 64}, "--dim-rnn 64: .*model.npz has 128, which --pretrained-model keeps"),
         ({"no_skip": True}, "--no-skip True: .*has False"),
-        ({"init": "nematus"}, "--init is for new models"),
+        ({"init": "nematus"}, "--init and --pretrained-model exclude"),
         ({"dim_vocabs": (5, 5)}, "--dim-vocabs 5 5: .*model.npz has .*--pretrained-model keeps"),
     ],
 )

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from cgru_cli.errors import CgruError
+from cgru_cli.errors import CgruError, UsageError
+from cgru_cli.options.train import TrainOptions
 from cgru_cli.train.validation_script import command_of, score_of
 
 
@@ -60,12 +61,12 @@ def test_commands_that_are_not_programs(tmp_path, monkeypatch):
     for given, message in (
         (f"{plain}", "is not executable"),
         (f"{tmp_path}/none -x", "no such program"),
-        ("", "needs --valid-script-path"),
-        (None, "needs --valid-script-path"),
-        ("'a", "--valid-script-path 'a"),
     ):
         with pytest.raises(CgruError, match=message):
             command_of(given)
+    for given, message in ((" ", "' ': a command is expected"), ("'a", "'a: No closing")):
+        with pytest.raises(UsageError, match=f"^--valid-script-path {message}"):
+            TrainOptions(valid_script=given)
     (tmp_path / "here.sh").write_text("#!/bin/sh\necho 1\n")
     (tmp_path / "here.sh").chmod(0o755)
     monkeypatch.chdir(tmp_path)

@@ -396,7 +396,7 @@ def test_words_beyond_the_embeddings_are_unknown(tmp_path, lines):
         (["--mbr", "4", "--mbr-utility", "ter"], ["--mbr-utility ter: one of chrf, bleu"]),
         (["--mbr-n-best"], ["--mbr-n-best needs --mbr"]),
         (["--mbr", "4", "--mbr-n-best", "--output-sampling"], ["exclude each other"]),
-        (["--mbr", "4", "--constraints"], ["--mbr with constraints needs --mbr-n-best"]),
+        (["--mbr", "4", "--constraints"], ["--constraints and --mbr without --mbr-n-best"]),
         (["--mbr", "4", "--mbr-n-best", "--compat", "nematus-tf"], ["--mbr-n-best: the search of"]),
         (["--output-sampling", "nucleus"], ["`nucleus P [T]`", "P above 0, at most 1"]),
         (["--output-sampling", "epsilon", "2"], ["E from 0 to 1"]),

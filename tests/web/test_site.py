@@ -498,7 +498,7 @@ def test_files_in_the_way_and_missing_files(tmp_path, monkeypatch):
     assert "--runtime-files names a folder" in result.stderr
     assert result.stderr.startswith("cgru: note: npm downloads onnxruntime-web@")
     result = convert(EXAMPLE, tmp_path / "x.npz", "--runtime-files", tmp_path)
-    assert result.exit_code == 2 and "--runtime-files requires --to web" in result.stderr
+    assert result.exit_code == 2 and "--runtime-files needs --to web" in result.stderr
     result = convert(EXAMPLE, tmp_path / "x", "--to", "web", "--verify")
     assert result.exit_code == 2 and "--verify" in result.stderr
     assert [entry.name for entry in tmp_path.iterdir()] == ["site"]

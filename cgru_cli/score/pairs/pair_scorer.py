@@ -7,16 +7,17 @@ from typing import Any, NamedTuple, Unpack, overload
 
 from ...errors import UsageError
 from ...formats.loaded_model import ModelSource, check_ensemble, loaded_models
-from ...options.flags import shown
+from ...options.flags import applying, shown
+from ...options.keyword_types import ScoringKeywords
 from ...options.keywords import (
     Arguments,
-    ScoringKeywords,
     checked,
     in_python,
     iterated,
     lists,
     one_line,
 )
+from ...options.scope import Scope
 from ...options.score import ScoreOptions
 from ...options.translate import TranslateOptions
 from ...output.hypothesis import Hypothesis
@@ -30,6 +31,7 @@ from .ensemble_scorer import EnsembleScorer, in_batches
 from .model_scorer import Line, ModelScorer
 
 Pair = tuple[str, str]
+_KNOWN = applying(ScoreOptions, Scope.SCORER)
 
 
 class PreparedPair(NamedTuple):
@@ -46,7 +48,7 @@ class PairScorer:
     Threads may share a scorer. Pickling stores the paths of the models.
     """
 
-    @lists(ScoreOptions, ScoringKeywords.__annotations__)
+    @lists(ScoreOptions, _KNOWN)
     def __init__(
         self,
         models: ModelSource | Sequence[ModelSource] | Translator,
@@ -72,7 +74,7 @@ class PairScorer:
             self._plan, self._scorer = _shared(models)
             return
         with in_python():
-            values = checked(ScoreOptions, options, [*ScoringKeywords.__annotations__])
+            values = checked(ScoreOptions, options, [*_KNOWN])
             ranked = {"normalize": values.get("normalize"), "word_penalty": word_penalty}
             ranked = checked(TranslateOptions, ranked, [*ranked])
             loaded = loaded_models(models, vocabularies)

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import CgruError, reading
+from ...options.train import LOWER_IS_BETTER
 from ...output.picture_style import ABOVE, NO_DATE, STYLE, check_installed
 from ...system.atomic_files import atomic_write
 from .folder import RunFolder
-from .patience import LOWER_IS_BETTER
 
 _MEASURES = ("risk", *LOWER_IS_BETTER)  # in the order of their panels
 _TITLES = {  # for measures whose names do not serve as titles

@@ -20,13 +20,13 @@ from ...errors import CgruError, UsageError, reading, writing
 from ...formats import array_files, model_vocabularies
 from ...options.flags import by_data
 from ...options.keywords import checked
+from ...options.kinds import UPDATE
 from ...options.train import TrainOptions
 from ...text.vocabulary import Vocabulary
 
 FORMAT = 1
 _JSON = "json"
 ADVICE = "restore the file, or remove it and the model to start again"
-UPDATE = "{U}"  # in names of kept models
 WRITTEN_BY_CGRU = b"# written by cgru\n"  # first line of `.progress.yml` if cgru saved last
 
 
@@ -45,7 +45,6 @@ class RunFolder:
     """The paths of a run's files; model: its `.npz`; keep_as: names of kept models.
 
     resumes: whether to continue an earlier run; marian: whether Marian may have saved that run.
-    Raises UsageError for a name without a placeholder for the update.
     """
 
     def __init__(
@@ -58,8 +57,6 @@ class RunFolder:
     ):
         self.model, self._resumes, self._marian = model, resumes, marian
         self._kept = Path(keep_as) if keep_as else self.beside(f".u{UPDATE}.npz")
-        if UPDATE not in self._kept.name:
-            raise UsageError(f"--keep-as {keep_as}: the file name lacks {UPDATE}, for the update")
         self.state = self.beside(".state.npz")  # everything to resume from
         self.records = self.beside(".metrics.jsonl")  # the log for programs
         self.marian_progress = self.beside(".progress.yml")

@@ -53,12 +53,6 @@ class Schedule:
         if options.lr_decay and len(options.lr_decay_start) != starts:
             number = "a number for each of the two" if starts == 2 else "one number"
             raise UsageError(f"--lr-decay-start: {self._by} needs {number}")
-        for frequency in (self.warmup, self._sqrt, self._sqrt_start):
-            if frequency.unit == "m":
-                raise UsageError(
-                    f"a learning rate that changes with minutes ({frequency}) is not reproducible; "
-                    "give updates (u), epochs (e) or target words (t)"
-                )
         if self._sqrt_start.unit != self._sqrt.unit:
             raise UsageError(f"{self._sqrt} and {self._sqrt_start} must be of the same unit")
 

@@ -7,23 +7,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...options.train import TrainOptions
+from ...options.train import LOWER_IS_BETTER, TrainOptions
 from ...system.typed_json import LATER
 from .progress import Count
-
-LOWER_IS_BETTER = {
-    "cross-entropy": True,  # nats per sentence
-    "ce-mean-words": True,  # nats per word
-    "perplexity": True,
-    "bleu": False,
-    "chrf": False,
-    "bleu-detok": False,  # Marian's older name for bleu
-    "accuracy": False,  # of labels
-    "f1": False,  # of labels
-    "span-f1": False,  # of labels
-    "translation": False,  # the score that a script gives to translations
-    "valid-script": False,  # the score that a script gives to a model
-}
 
 
 @dataclass(frozen=True)

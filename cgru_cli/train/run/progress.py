@@ -14,7 +14,6 @@ from typing import Annotated, Literal, Self
 
 from msgspec import Meta
 
-from ...errors import UsageError
 from ...options import kinds
 from ...options.kinds import ProgressUnit
 from ...system.typed_json import LATER
@@ -23,7 +22,6 @@ Count = Annotated[int, Meta(ge=0)]
 CostType = Literal["risk", "cross-entropy", "ce-mean-words"]
 
 NORM_WINDOW = 100  # updates over which gradient norms are averaged
-_EPOCH_DIGITS = 3  # default decimals of a logical epoch in the log (Marian's)
 
 
 @dataclass(frozen=True)
@@ -72,11 +70,8 @@ class Frequency:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parse `500`, `500u`, `2e`, `30m`, `10Mt`, `0`. Raises UsageError for anything else."""
-        try:
-            return cls(*kinds.frequency(text))
-        except ValueError as error:
-            raise UsageError(f"{text!r}: {error}") from None
+        """Parse `500`, `500u`, `2e`, `30m`, `10Mt`, `0`. Raises ValueError for anything else."""
+        return cls(*kinds.frequency(text))
 
     @classmethod
     def parse_all(cls, text: str) -> tuple[Self, ...]:
@@ -130,16 +125,11 @@ class LogicalEpoch:
 
     @classmethod
     def parse(cls, values: Sequence[str]) -> LogicalEpoch:
-        """Parse `2e`, `100ku 2`, or nothing for one pass through the text. Raises UsageError."""
+        """Parse `2e`, `100ku 2`, or nothing for one pass through the text. Raises ValueError."""
         if not values:
             return cls(Frequency(1, "e"))
-        length, *digits = values
-        every = Frequency.parse(length)
-        if every.unit == "m" or not every.every:
-            raise UsageError(f"{length}: epochs (e), updates (u) or target words (t) are expected")
-        if len(digits) > 1 or not all(digit.isdecimal() and int(digit) <= 9 for digit in digits):
-            raise UsageError(f"{' '.join(digits)}: one number of digits is expected, from 0 to 9")
-        return cls(every, int(digits[0]) if digits else _EPOCH_DIGITS)
+        length, digits = kinds.logical_epoch(values)
+        return cls(Frequency(*length), digits)
 
     def limit(self, limit: Frequency, *, exceeded: bool) -> Frequency:
         """Convert a limit in epochs to the unit of the length; other limits are unchanged.

@@ -229,7 +229,7 @@ def test_bad_lists_references_and_weights_are_refused(score, tmp_path):
         (["--rerank"], "--n-best"),
         (["--n-best", "a", "--rerank", "--word-scores"], "--rerank and --word-scores exclude"),
         (["--n-best", "a", "--rerank", "--summary", "ce-sum"], "--rerank and --summary exclude"),
-        (["--n-best", "a", "--rerank", "--ensemble"], "--ensemble needs a model"),
+        (["--n-best", "a", "--rerank", "--ensemble"], "--ensemble needs --model"),
         (["--n-best", "a", "--rerank", "1", "nan"], "--rerank 1 nan: a weight from"),
         (["--n-best", "a", "--rerank", "1", "2"], "--rerank: 2 weights given"),
         (["--n-best", "a", "--rerank-list"], "--rerank-list needs --rerank"),

@@ -7,8 +7,8 @@ import pytest
 
 from cgru_cli.cli import main
 from cgru_cli.errors import CgruError
+from cgru_cli.options.train import LOWER_IS_BETTER
 from cgru_cli.train.run import curves
-from cgru_cli.train.run.patience import LOWER_IS_BETTER
 
 
 def write(path, *entries):

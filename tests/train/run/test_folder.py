@@ -12,6 +12,7 @@ import pytest
 from cgru_cli.errors import CgruError, UsageError
 from cgru_cli.formats import array_files
 from cgru_cli.formats.vocabulary_files import read_vocabulary
+from cgru_cli.options.train import TrainOptions
 from cgru_cli.train.run.folder import RunFolder
 
 
@@ -196,9 +197,9 @@ def test_the_folder_of_kept_models_is_made_first(tmp_path):
         assert (tmp_path / "kept").is_dir()
 
 
-def test_the_name_of_kept_models_has_the_update(tmp_path):
-    with pytest.raises(UsageError, match=r"--keep-as kept.npz: the file name lacks \{U\}"):
-        RunFolder(tmp_path / "m.npz", "kept.npz")
+def test_the_name_of_kept_models_has_the_update():
+    with pytest.raises(UsageError, match=r"--keep-as {U}/kept.npz: the file name lacks \{U\}"):
+        TrainOptions(keep=1, keep_as="{U}/kept.npz")
 
 
 def test_a_kill_while_old_ones_are_removed(runs, monkeypatch):

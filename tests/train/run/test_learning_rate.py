@@ -65,7 +65,7 @@ def test_warm_up_in_words_and_epochs():
     ],
 )
 def test_the_rate_falls_to_zero_at_the_nearest_end(shape, expected):
-    options = TrainOptions(learn_rate=2.0, lr_decay_to_end=shape)
+    options = TrainOptions(learn_rate=2.0, lr_decay_to_end=shape, after="400u")
     schedule = Schedule(options, [Frequency(400), Frequency(10, "e"), Frequency(90, "m")])
     assert rates(schedule, "updates", [0, 100, 200, 360, 400]) == pytest.approx(expected)
     points = [Progress(epochs=n // 4, share=n % 4 / 4) for n in (0, 10, 20, 36, 40)]
@@ -77,7 +77,7 @@ def test_the_rate_falls_to_zero_at_the_nearest_end(shape, expected):
 
 
 def test_the_fall_multiplies_the_warm_up():
-    options = TrainOptions(learn_rate=1.0, lr_warmup="4u", lr_decay_to_end="linear")
+    options = TrainOptions(learn_rate=1.0, lr_warmup="4u", lr_decay_to_end="linear", after="8u")
     found = rates(Schedule(options, [Frequency(8)]), "updates", range(0, 9, 2))
     assert found == pytest.approx([0, 0.5 * 6 / 8, 0.5, 2 / 8, 0])
 
@@ -206,8 +206,8 @@ def test_rates_that_marian_printed():
 @pytest.mark.parametrize(
     "wrong, message",
     [
-        ({"lr_warmup": "30m"}, "minutes .* is not reproducible"),
-        ({"lr_decay_inv_sqrt": "30m"}, "minutes .* is not reproducible"),
+        ({"lr_warmup": "30m"}, "changes with minutes are not reproducible"),
+        ({"lr_decay_inv_sqrt": "30m"}, "changes with minutes are not reproducible"),
         ({"lr_decay_inv_sqrt": "3", "lr_decay_inv_sqrt_start": "3t"}, "same unit"),
         ({"lr_decay": 0.5, "lr_decay_start": (1, 2)}, "stalled needs one number"),
         ({"lr_decay": 0.5, "lr_decay_strategy": "epoch+stalled"}, "a number for each of the two"),

@@ -8,9 +8,9 @@ import pytest
 from tables import each_row
 
 from cgru_cli.errors import CgruError
-from cgru_cli.options.train import TrainOptions
+from cgru_cli.options.train import LOWER_IS_BETTER, TrainOptions
 from cgru_cli.system.typed_json import dataclass_from_json
-from cgru_cli.train.run.patience import LOWER_IS_BETTER, Patience, Record, SavedPatience
+from cgru_cli.train.run.patience import Patience, Record, SavedPatience
 
 RESETS = {"nothing": {}, "stalled": {"valid_reset_stalled": True}, "all": {"valid_reset_all": True}}
 
