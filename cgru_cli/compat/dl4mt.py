@@ -11,8 +11,7 @@ import dataclasses
 from ..errors import UsageError
 from . import nematus
 from .fields import Fields
-from .row import Row
-from .rows import no_effect, refused, row, rows, switched
+from .rows import Row, no_effect, refused, row, rows, switched
 
 TRANSLATE_ARGUMENTS = ("model", "source_vocabularies", "target_vocabulary", "input", "output")
 TRANSLATE = (

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from ..errors import BadValue, LacksValue
 from ..options.command_line import is_flag
 from .fields import TypedOption
-from .row import Row, Takes
+from .rows import Row, Takes
 from .tables import Table, own
 
 _TRUTHS = ("true", "false", "on", "off", "yes", "no", "1", "0")

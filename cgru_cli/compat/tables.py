@@ -10,8 +10,7 @@ from typing import Any
 from ..options.flags import Flag, statements
 from . import amun, dl4mt, marian_decode, marian_train, nematus, nematus_decode
 from .fields import Fields
-from .row import Alias, Option, Row, Takes
-from .rows import each
+from .rows import Alias, Option, Row, Takes, each
 
 PROGRAMS = ("nematus", "nematus-tf", "marian", "amun", "dl4mt")
 

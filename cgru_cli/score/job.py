@@ -210,7 +210,7 @@ class _Scoring:
             for scorer, one in zip(self.scorers, scored, strict=True):
                 views += scorer.views(one, [next(names) for _ in scorer.models])
             self.heatmaps.add(number, views, pair.source, pair.target)
-        hypotheses = [one.hypothesis for one in scored]
+        hypotheses = [together for together, *_ in scored]
         if options.dual:
             hypotheses = [dual_score(*hypotheses)]
         if self.summary:
@@ -223,4 +223,4 @@ class _Scoring:
                 return self.layout.entry(pair.entry, hypotheses)
         if self.filter:
             return self.filter.line(pair, number, self.layout.number(hypotheses[0].total))
-        return self.layout.pair(number, scored[0].source, hypotheses, pair.target)
+        return self.layout.pair(number, hypotheses, pair.target)

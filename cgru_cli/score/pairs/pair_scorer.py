@@ -120,7 +120,7 @@ class PairScorer:
     def together(self, pairs: Sequence[PreparedPair]) -> list[Hypothesis]:
         """The scores of pairs in one batch, with words in the order of writing."""
         numbers, lines = [one.number for one in pairs], [one.lines for one in pairs]
-        return [one.hypothesis for one in self._scorer.batch(numbers, lines)]
+        return [together for together, *_ in self._scorer.batch(numbers, lines)]
 
     @property
     def languages(self) -> tuple[str, str] | None:
@@ -156,8 +156,8 @@ class PairScorer:
         right_left = self._scorer.models[0].loaded.right_left
 
         def scored(window: list[Pair], first: int) -> Iterator[tuple[int, Hypothesis]]:
-            for place, (pair,) in in_batches([self._scorer], window, first, mini_batch):
-                found = pair.hypothesis.reversed() if right_left else pair.hypothesis
+            for place, ((pair, *_),) in in_batches([self._scorer], window, first, mini_batch):
+                found = pair.reversed() if right_left else pair
                 yield place, found._replace(detokenized=window[place - first][1])
 
         windows = sizes(mini_batch * self._plan.options.maxi_batch, growing=lazy)
