@@ -21,7 +21,7 @@ from ..parameters.program import Program
 from ..system.line_writer import LineWriter
 from ..system.log_file import log_to
 from ..system.terminal import ProgressCounter
-from ..system.windows import InOrder
+from ..system.windows import in_order
 from ..text.subwords import join_bpe
 from .n_best.rerank import Reranker, Sentences
 from .pairs.ensemble_scorer import EnsembleScorer, ScoredPair, in_batches
@@ -184,17 +184,16 @@ class _Scoring:
 
     def texts(self, pairs: Pairs) -> Iterator[str]:
         """The output, in the order of the input."""
-        options, in_order = self.plan.options, InOrder[str]()
+        options = self.plan.options
         progress = ProgressCounter("pairs", options.quiet)
-        start = 0
-        for window in pairs.windows(options.mini_batch, options.maxi_batch):
+
+        def scored(window: list[Pair], first: int) -> Iterator[tuple[int, str]]:
             texts = [(pair.source, pair.target) for pair in window]
-            for number, scored in in_batches(self.scorers, texts, start, options.mini_batch):
-                text = self._scored(number, window[number - start], scored)
-                if self.summary is None:
-                    yield "".join(in_order.put(number, text))
+            for number, one in in_batches(self.scorers, texts, first, options.mini_batch):
                 progress.add(1)
-            start += len(window)
+                yield number, self._scored(number, window[number - first], one)
+
+        yield from in_order(pairs.windows(options.mini_batch, options.maxi_batch), scored)
         progress.close()
         if self.filter:
             self.filter.report(options.quiet)

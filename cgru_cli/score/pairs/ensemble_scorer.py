@@ -70,22 +70,10 @@ class EnsembleScorer:
 
         more: arguments of the constructor instead of the plan's.
         """
-        from ...search.runtime import Settings, prepared
-
-        options = plan.options
-        settings = Settings(options.device, options.cpu_threads)
-        scorers = [
-            ModelScorer(
-                one,
-                reading,
-                prepared(one.model, options.precision, settings),
-                options.workspace,
-                with_alignment=with_alignment,
-            )
-            for one in models
-        ]
+        scorers = model_scorers(plan, models, reading, with_alignment=with_alignment)
         given = {"weights": plan.weights, "normalize": plan.normalize, **more}
-        return cls(scorers, with_alignment=with_alignment, members=bool(options.heatmap), **given)
+        members = bool(plan.options.heatmap)
+        return cls(scorers, with_alignment=with_alignment, members=members, **given)
 
     def read(self, source: str, target: str, number: int) -> list[Line]:
         """A pair (counted from 0) as each model reads it.
@@ -119,11 +107,6 @@ class EnsembleScorer:
             [self._hypothesis(m, line, scores, row) for m, scores in by]
             for row, line in enumerate(lines)
         ]
-
-    def share_processors(self) -> None:
-        """See `Session.share_processors`."""
-        for model in self.models:
-            model.share_processors()
 
     def views(self, pair: ScoredPair, names: Sequence[str]) -> list[View]:
         """The heat map of a model, or of an ensemble's mean and of each model with attention."""
@@ -160,6 +143,26 @@ class EnsembleScorer:
         )
 
 
+def model_scorers(
+    plan: ScorePlan, models: Sequence[LoadedModel], reading: Reading, *, with_alignment: bool
+) -> list[ModelScorer]:
+    """A scorer for each model by a plan; the models' arrays move into networks."""
+    from ...search.runtime import Settings, prepared
+
+    options = plan.options
+    settings = Settings(options.device, options.cpu_threads)
+    return [
+        ModelScorer(
+            one,
+            reading,
+            prepared(one.model, options.precision, settings),
+            options.workspace,
+            with_alignment=with_alignment,
+        )
+        for one in models
+    ]
+
+
 def in_batches(
     scorers: Sequence[EnsembleScorer], pairs: Sequence[tuple[str, str]], first: int, mini_batch: int
 ) -> Iterator[tuple[int, list[ScoredPair]]]:
@@ -185,8 +188,8 @@ def in_batches(
 
     threads = together_in(max_tokens, sizes, together, scorers[0].models[0].threads)
     if threads > 1:
-        for scorer in scorers:
-            scorer.share_processors()
+        for model in (model for scorer in scorers for model in scorer.models):
+            model.share_processors()
     yield from side_by_side(map(scored, together), threads)
 
 

@@ -22,7 +22,7 @@ from ...options.translate import TranslateOptions
 from ...output.hypothesis import Hypothesis
 from ...parameters.program import PROGRAMS
 from ...system.terminal import Progress, counting
-from ...system.windows import in_order, sizes
+from ...system.windows import in_order, in_windows, sizes
 from ...translate.plan import ranking
 from ...translate.translator import Translator, networks_of
 from ..plan import ScorePlan
@@ -160,9 +160,10 @@ class PairScorer:
                 found = pair.reversed() if right_left else pair
                 yield place, found._replace(detokenized=window[place - first][1])
 
-        windows = sizes(mini_batch * self._plan.options.maxi_batch, growing=lazy)
+        most = mini_batch * self._plan.options.maxi_batch
+        windows = in_windows(pairs, sizes(most, growing=lazy))
         with in_python(), counting("pairs", progress) as counted:
-            yield from counted(in_order(pairs, windows, scored))
+            yield from counted(in_order(windows, scored))
             for model in self._scorer.models:
                 model.source.report()
 
