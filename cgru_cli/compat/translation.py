@@ -33,13 +33,13 @@ def translate(program: str, command: str, arguments: Sequence[str], options: typ
     table = table_of(program, command)
     if table is None:
         raise UsageError(f"--compat {program}: {program} is only a decoder")
-    parsed = parse(table, arguments, options)
-    names = {one.row.name for one in parsed.options if one.values != ["false"]}
-    if {"-h", "--help"} & set(parsed.unknown) or {"help", "version"} & names:
+    typed, positional, unknown = parse(table, arguments, options)
+    names = {one.row.name for one in typed if one.values != ["false"]}
+    if {"-h", "--help"} & set(unknown) or {"help", "version"} & names:
         return Settings(rest=["--help"])
     line = Fields(program=program)
-    line.add(parsed.options, table.stands_for)
-    named = _positional(table, parsed.positional)
+    line.add(typed, table.stands_for)
+    named = _positional(table, positional)
     line.values |= named
     line.interpolate = line.take("interpolate_env_vars") or False
     paths = line.values.get("config", ())
@@ -49,7 +49,7 @@ def translate(program: str, command: str, arguments: Sequence[str], options: typ
     loaded = list(map(config_file.load, paths))
     files = configuration.read(loaded, command, program, options, relative=relative)
     settings = _merged(line, files, command, options)
-    settings.rest = parsed.unknown + ([] if named else parsed.positional)
+    settings.rest = unknown + ([] if named else positional)
     if table.like_marian:
         written = {**settings.written}
         settings.in_own_names = lambda form: in_own_names(table, written, form)
