@@ -10,7 +10,8 @@ from ..system.structured_files import LARGEST_CONFIGURATION, read_bytes
 from .dl4mt import settle_vocabularies
 from .fields import Fields
 from .marian import cpu_threads, device
-from .rows import Option, computed, is_true, no_effect, refused, row, rows, switched
+from .row import Option, is_true
+from .rows import computed, no_effect, refused, row, rows, switched
 
 TRANSLATE = (
     *rows("""

@@ -10,7 +10,7 @@ from ..errors import CgruError
 from ..options import config_file
 from ..options.config_file import ConfigFile
 from .fields import Fields, TypedOption
-from .rows import Takes, as_typed, is_true
+from .row import Takes, as_typed, is_true
 from .tables import Table, own, table_of
 
 # Keys in Marian's files that are not command-line options.

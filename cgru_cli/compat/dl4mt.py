@@ -11,7 +11,8 @@ import dataclasses
 from ..errors import UsageError
 from . import nematus
 from .fields import Fields
-from .rows import Row, no_effect, refused, row, rows, switched
+from .row import Row
+from .rows import no_effect, refused, row, rows, switched
 
 TRANSLATE_ARGUMENTS = ("model", "source_vocabularies", "target_vocabulary", "input", "output")
 TRANSLATE = (

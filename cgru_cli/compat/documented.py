@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..options.flags import flag, statements
-from .rows import Alias, Checked, NoEffect, Refused, Row, each
+from .row import Alias, Checked, NoEffect, Refused, Row
+from .rows import each
 from .tables import table_of
 from .translation import default_of
 

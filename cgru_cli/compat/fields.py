@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ..errors import BadValue, CgruError, UsageError
 from ..options.command_line import Settings
 from ..system.plain_numbers import is_number, plain_number
-from .rows import Alias, Checked, NoEffect, Refused, Row, Takes, is_true
+from .row import Alias, Checked, NoEffect, Refused, Row, Takes, is_true
 
 
 class TypedOption(NamedTuple):

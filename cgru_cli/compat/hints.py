@@ -11,7 +11,7 @@ from ..options.command_line import is_flag
 from ..options.flags import flag as flag_of
 from ..options.flags import statements
 from .reading import parse
-from .rows import Alias, Checked, NoEffect, Option, Refused, Row, Takes
+from .row import Alias, Checked, NoEffect, Option, Refused, Row, Takes
 from .tables import PROGRAMS, Table, table_of
 from .toolkits import named_here
 

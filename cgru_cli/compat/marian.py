@@ -8,20 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from .rows import (
-    Alias,
-    Checked,
-    NoEffect,
-    Option,
-    Refused,
-    Values,
-    negated,
-    no_effect,
-    one_of,
-    refused,
-    row,
-    rows,
-)
+from .row import Alias, Checked, NoEffect, Option, Refused, Values
+from .rows import negated, no_effect, one_of, refused, row, rows
 
 TRANSFORMER = "a recurrent model has no transformer layers"
 STREAMS = "an input has one sequence of words per line"

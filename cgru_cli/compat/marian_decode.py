@@ -5,21 +5,8 @@ from __future__ import annotations
 from ..errors import UsageError
 from .fields import Fields
 from .marian import COMPARED, GENERAL, OTHER_MODELS, cpu_threads, device, precision
-from .rows import (
-    NoEffect,
-    Option,
-    Refused,
-    Values,
-    always,
-    computed,
-    counts_eos,
-    is_true,
-    no_effect,
-    refused,
-    row,
-    rows,
-    switched,
-)
+from .row import NoEffect, Option, Refused, Values, is_true
+from .rows import always, computed, counts_eos, no_effect, refused, row, rows, switched
 
 QUANTISED = "use --precision int8, which quantises a float32 model at the start"
 IN_32_BITS = NoEffect("products are float32; --precision int8 is faster")

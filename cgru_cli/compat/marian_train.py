@@ -10,22 +10,8 @@ from ..options.kinds import is_never
 from ..options.model import ModelOptions
 from .fields import Fields
 from .marian import GENERAL, OTHER_MODELS, STRUCTURE, cpu_threads, precision
-from .rows import (
-    Alias,
-    NoEffect,
-    Option,
-    Refused,
-    Values,
-    always,
-    computed,
-    counts_eos,
-    negated,
-    no_effect,
-    refused,
-    row,
-    rows,
-    switched,
-)
+from .row import Alias, NoEffect, Option, Refused, Values
+from .rows import always, computed, counts_eos, negated, no_effect, refused, row, rows, switched
 
 COSTS = ("ce-sum", "ce-mean", "cross-entropy", "ce-mean-words", "perplexity")
 EVERY = 10**9  # number of earlier models to keep

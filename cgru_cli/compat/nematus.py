@@ -14,22 +14,8 @@ from ..errors import UsageError
 from .fields import Fields
 from .marian import TRANSFORMER
 from .marian_train import settle_training
-from .rows import (
-    Conversion,
-    NoEffect,
-    Option,
-    Refused,
-    Row,
-    Values,
-    computed,
-    counts_eos,
-    no_effect,
-    one_of,
-    refused,
-    row,
-    rows,
-    switched,
-)
+from .row import Conversion, NoEffect, Option, Refused, Row, Values
+from .rows import computed, counts_eos, no_effect, one_of, refused, row, rows, switched
 
 RAML = "--objective is CE or MRT here; cgru has no reward-augmented maximum likelihood"
 OBJECTIVES = {"CE": "ce", "MRT": "mrt"}

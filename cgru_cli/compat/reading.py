@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from ..errors import BadValue, LacksValue
 from ..options.command_line import is_flag
 from .fields import TypedOption
-from .rows import Row, Takes
+from .row import Row, Takes
 from .tables import Table, own
 
 _TRUTHS = ("true", "false", "on", "off", "yes", "no", "1", "0")

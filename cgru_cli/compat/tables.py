@@ -10,7 +10,8 @@ from typing import Any
 from ..options.flags import Flag, statements
 from . import amun, dl4mt, marian_decode, marian_train, nematus, nematus_decode
 from .fields import Fields
-from .rows import Alias, Option, Row, Takes, each
+from .row import Alias, Option, Row, Takes
+from .rows import each
 
 PROGRAMS = ("nematus", "nematus-tf", "marian", "amun", "dl4mt")
 

@@ -17,7 +17,7 @@ from ..system.plain_numbers import plain_number
 from . import configuration
 from .fields import Fields
 from .reading import parse
-from .rows import Alias, Option, Row, Takes, is_true
+from .row import Alias, Option, Row, Takes, is_true
 from .tables import Table, table_of
 
 _OF_THE_LINE = ("help", "version", "config", "dump-config")

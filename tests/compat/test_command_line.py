@@ -10,7 +10,7 @@ from command_lines import parsed, parsed_with_note
 from shared_files import SHARED, need
 from tables import each_row
 
-from cgru_cli.compat.rows import Checked, NoEffect, Option, Refused, Takes
+from cgru_cli.compat.row import Checked, NoEffect, Option, Refused, Takes
 from cgru_cli.compat.tables import PROGRAMS, table_of
 from cgru_cli.errors import CgruError
 from cgru_cli.options.train import TrainOptions

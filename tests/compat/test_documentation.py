@@ -10,7 +10,7 @@ from tables import each_row
 
 from cgru_cli.cli import main
 from cgru_cli.compat.documented import documented, help_sections
-from cgru_cli.compat.rows import Option, Takes
+from cgru_cli.compat.row import Option, Takes
 from cgru_cli.compat.tables import PROGRAMS, table_of
 from cgru_cli.errors import UsageError
 from cgru_cli.options.flags import statements

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from command_lines import parsed
 
-from cgru_cli.compat.rows import as_typed
+from cgru_cli.compat.row import as_typed
 from cgru_cli.compat.tables import table_of
 from cgru_cli.options import config_file
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from command_lines import parsed_with_note
 
 from cgru_cli.cli import main
-from cgru_cli.compat.rows import Option
+from cgru_cli.compat.row import Option
 from cgru_cli.compat.tables import table_of
 from cgru_cli.options.as_in_marian import MarianOptions
 from cgru_cli.options.flags import AS_IN_MARIAN, statements
