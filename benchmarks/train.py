@@ -402,7 +402,7 @@ class Updates:
         """Run `count` updates; return their time and the words of each, (source, target)."""
         import numpy as np
 
-        from cgru_cli.corpus.prefetch import Ahead
+        from cgru_cli.system.side_by_side import Ahead
 
         clock, lengths = Clock(), []
         with Ahead(itertools.islice(self.examples, count)) as examples, clock:

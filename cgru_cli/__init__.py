@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from .network.keras_model import RecurrentModel as RecurrentModel
     from .output.hypothesis import Hypothesis as Hypothesis
     from .parameters.structure import Structure as Structure
-    from .prep.prepare import prepare as prepare
+    from .prep.job import prepare as prepare
     from .score.metrics.evaluate import evaluate as evaluate
     from .score.pairs.pair_scorer import PairScorer as PairScorer
     from .score.pairs.pair_scorer import PreparedPair as PreparedPair
     from .train.train_model import train_model as train_model
-    from .translate.prepared_line import PreparedLine as PreparedLine
+    from .translate.phrases import PreparedLine as PreparedLine
     from .translate.results import Translation as Translation
     from .translate.session import Session as Session
     from .translate.translator import Translator as Translator
@@ -40,7 +40,7 @@ _PUBLIC = {
     "Translator": "translate.translator.Translator",
     "TranslatorSettings": "translate.translator.TranslatorSettings",
     "Session": "translate.session.Session",
-    "PreparedLine": "translate.prepared_line.PreparedLine",
+    "PreparedLine": "translate.phrases.PreparedLine",
     "Translation": "translate.results.Translation",
     "PreparedPair": "score.pairs.pair_scorer.PreparedPair",
     "PairScorer": "score.pairs.pair_scorer.PairScorer",
@@ -52,7 +52,7 @@ _PUBLIC = {
     "LoadedModel": "formats.loaded_model.LoadedModel",
     "Hypothesis": "output.hypothesis.Hypothesis",
     "PreparedData": "network.keras_data.PreparedData",
-    "prepare": "prep.prepare.prepare",
+    "prepare": "prep.job.prepare",
     "train_model": "train.train_model.train_model",
     "evaluate": "score.metrics.evaluate.evaluate",
     "CgruError": "errors.CgruError",

@@ -36,12 +36,12 @@ def advice(message: str, unknown: str, command: str, words: Sequence[str], optio
         table = table_of(program, command)
         if table and table.positional:
             try:
-                parsed = parse(table, words, options)
+                _, positional, others = parse(table, words, options)
             except UsageError:
                 continue
-            if len(parsed.positional) == len(table.positional) and not parsed.unknown:
+            if len(positional) == len(table.positional) and not others:
                 return (
-                    f"{parsed.positional[0]}: unexpected argument; {len(table.positional)} "
+                    f"{positional[0]}: unexpected argument; {len(table.positional)} "
                     f"arguments are {OWNERS[program]} command line: add --compat {program}"
                 )
     if unknown:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 from ..errors import BadValue, LacksValue
 from ..options.command_line import is_flag
@@ -16,33 +15,29 @@ _TRUTHS = ("true", "false", "on", "off", "yes", "no", "1", "0")
 _Find = Callable[[str], tuple[Table, Row] | None]
 
 
-@dataclass
-class Arguments:
-    """A parsed command line: options, positional arguments, and unknown options."""
+def parse(
+    table: Table, arguments: Sequence[str], options: type
+) -> tuple[list[TypedOption], list[str], list[str]]:
+    """The options, the positional arguments and the unknown options of a command line.
 
-    options: list[TypedOption] = field(default_factory=list)
-    positional: list[str] = field(default_factory=list)
-    unknown: list[str] = field(default_factory=list)
-
-
-def parse(table: Table, arguments: Sequence[str], options: type) -> Arguments:
-    """Parse a command line as a program does, but accept cgru's options too.
-
-    Raises UsageError for an option without its value.
+    They are parsed as a program does, but cgru's options are accepted too. Raises UsageError for an
+    option without its value.
     """
-    parsed = Arguments()
+    parsed: list[TypedOption] = []
+    positional: list[str] = []
+    unknown: list[str] = []
     pending = list(arguments)
     find = functools.partial(_find, table, own(options))
     while pending:
         argument = pending.pop(0)
         if argument == "--":
-            parsed.positional += pending
+            positional += pending
             break
         if not is_flag(argument):
-            parsed.positional.append(argument)
+            positional.append(argument)
             continue
-        parsed.options += _options_in(argument, pending, find, parsed.unknown)
-    return parsed
+        parsed += _options_in(argument, pending, find, unknown)
+    return parsed, positional, unknown
 
 
 def _find(table: Table, ours: Table, flag: str) -> tuple[Table, Row] | None:

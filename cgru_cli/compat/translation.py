@@ -1,21 +1,27 @@
-"""Translate command lines and configuration files of other programs into cgru's options."""
+"""Translate command lines and configuration files of other programs into cgru's options.
+
+`in_own_names` writes options under their program's names, as the program's --dump-config does.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..errors import UsageError
+from ..errors import UsageError, note
 from ..options import config_file
 from ..options.command_line import Settings, interpolated
 from ..options.config_file import ConfigFile
 from ..options.flags import statements
+from ..system.plain_numbers import plain_number
 from . import configuration
 from .fields import Fields
-from .own_names import in_own_names
 from .reading import parse
-from .row import Option, Row
+from .row import Alias, Option, Row, Takes, is_true
 from .tables import Table, table_of
+
+_OF_THE_LINE = ("help", "version", "config", "dump-config")
+_REPLACED = ("task", "fp16-fallback-to-fp32")  # Marian writes the options that these set
 
 
 def translate(program: str, command: str, arguments: Sequence[str], options: type) -> Settings:
@@ -27,13 +33,13 @@ def translate(program: str, command: str, arguments: Sequence[str], options: typ
     table = table_of(program, command)
     if table is None:
         raise UsageError(f"--compat {program}: {program} is only a decoder")
-    parsed = parse(table, arguments, options)
-    names = {one.row.name for one in parsed.options if one.values != ["false"]}
-    if {"-h", "--help"} & set(parsed.unknown) or {"help", "version"} & names:
+    typed, positional, unknown = parse(table, arguments, options)
+    names = {one.row.name for one in typed if one.values != ["false"]}
+    if {"-h", "--help"} & set(unknown) or {"help", "version"} & names:
         return Settings(rest=["--help"])
     line = Fields(program=program)
-    line.add(parsed.options, table.stands_for)
-    named = _positional(table, parsed.positional)
+    line.add(typed, table.stands_for)
+    named = _positional(table, positional)
     line.values |= named
     line.interpolate = line.take("interpolate_env_vars") or False
     paths = line.values.get("config", ())
@@ -43,7 +49,7 @@ def translate(program: str, command: str, arguments: Sequence[str], options: typ
     loaded = list(map(config_file.load, paths))
     files = configuration.read(loaded, command, program, options, relative=relative)
     settings = _merged(line, files, command, options)
-    settings.rest = parsed.unknown + ([] if named else parsed.positional)
+    settings.rest = unknown + ([] if named else positional)
     if table.like_marian:
         written = {**settings.written}
         settings.in_own_names = lambda form: in_own_names(table, written, form)
@@ -120,3 +126,51 @@ def _positional(table: Table, words: list[str]) -> dict[str, Any]:
             f"{' '.join(name.replace('_', '-') for name in names)}; {len(words)} are given"
         )
     return dict(zip(names, words, strict=True))
+
+
+def in_own_names(
+    table: Table, written: Mapping[str, tuple[str, ...]], form: str
+) -> dict[str, str | tuple[str, ...]]:
+    """Options by name, with the values that the program would print.
+
+    written: the options' values, as typed. form: only these options (minimal), these without
+    aliases (expand), all options (full), or all options without aliases (saved).
+    """
+    written = dict(written)
+    aliases = [row for row in table.rows if isinstance(row.meaning, Alias)]
+    expands = form in ("expand", "saved")
+    for row in aliases if expands else ():
+        if is_true(written.pop(row.name, ("false",))):
+            for one, its in table.stands_for(row):
+                written.setdefault(one.name, one.typed(its))
+    values: dict[str, str | tuple[str, ...]] = {"dump-config": ""} if form == "saved" else {}
+    for row in table.rows:
+        typed = written.pop(row.name, None)
+        if typed is None and (row.earlier or form in ("minimal", "expand")):
+            continue
+        replaced = expands and (row in aliases or row.name in _REPLACED)
+        if row.name in _OF_THE_LINE or replaced:
+            continue
+        shown = tuple(_shown(row, value) for value in (row.default if typed is None else typed))
+        is_list = row.takes is Takes.MANY and row.name != "model"  # Marian's scorer has one
+        values[row.name] = shown if is_list else shown[-1] if shown else ""
+    written.pop("compat", None)
+    if written and form != "saved":
+        names = ", ".join(f"--{name}" for name in written)
+        note(f"left out of the file: {names} ({table.program} has no such option)")
+    return values
+
+
+def _shown(row: Row, value: str) -> str:
+    """A value as the program writes it: true, false, or a number as in C++."""
+    if row.takes is Takes.SWITCH:
+        return str(is_true((value,))).lower()
+    try:
+        for default in row.default:
+            plain_number(float, default)
+        number = plain_number(float, value)
+    except ValueError:
+        return value
+    if not row.default:
+        return value
+    return f"{int(value)}" if value.lstrip("+-").isdecimal() else f"{number:g}"

@@ -6,7 +6,7 @@ number of batches taken from it define the position in the data.
 
 import bisect
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, NamedTuple, Self, TypeVar
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from .columns import within
 from .corpus import Corpus
 from .teacher_words import from_the_end, words_and_shares
 
-Item = TypeVar("Item")
 LengthSort = Literal["trg", "src", "none"]  # the side whose length is the primary key
 # Whether a number of sentences, with the longest source and target (including EOS), fit into a
 # batch. Must be monotonic: if false, also false for larger numbers.

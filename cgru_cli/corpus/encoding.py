@@ -118,7 +118,7 @@ class Encoding:
 
     def _of_line(self, files: Files, line: Line, first: int) -> dict[int, Pair]:
         """The pairs of a line by kind, over all epochs; first: the kind of the first epoch."""
-        texts = self._variants.copied(line.source, line.target)
+        texts = self._variants.copied(*line[:2])
         pairs = {}
         for kind in sorted({PLAIN, first, *self._variants.drawn}):
             if kind == JOINED:
@@ -127,7 +127,7 @@ class Encoding:
                 variant = self._variants.of(kind, self.lines, *texts)
                 pair = self._encoded(files, line, variant)
             if kind == PLAIN:
-                if not pair.target or not (pair.source or line.source is None):
+                if not pair.target or not (pair.source or line[0] is None):
                     self.skipped["empty"] += 1
                     break
                 self._before.append(pair)
@@ -164,7 +164,8 @@ class Encoding:
         """The pair of a line whose texts are those of the variant."""
         source: list[tuple[int, ...]] = []
         points: list[word_alignments.Point] = []
-        own = variant == line[:2]
+        *own_texts, alignment, weight = line
+        own = [*variant] == own_texts
         path: PathLike | None = files.target  # of the current line
         try:
             target = self._encoder.target_ids(variant[1])
@@ -173,20 +174,20 @@ class Encoding:
                 source = self._encoder.source_ids(variant[0])
             path = files.target
             self._encoder.check_pair(source, target)
-            if line.alignment is not None:
+            if alignment is not None:
                 path = files.alignment
                 if own:
-                    points = word_alignments.parse(line.alignment, len(source), len(target))
+                    points = word_alignments.parse(alignment, len(source), len(target))
                 else:
-                    points = self._followed(line.alignment, line[:2], variant)
+                    points = self._followed(alignment, line[:2], variant)
             path = files.weight
             by_word = self._rules.by_word
-            if line.weight is None or (by_word and not own):  # a variant has other words
+            if weight is None or (by_word and not own):  # a variant has other words
                 weights = [1.0] * (len(target) + 1 if by_word else 1)
             elif by_word:
-                weights = data_weights.parse_words(line.weight, len(target))
+                weights = data_weights.parse_words(weight, len(target))
             else:
-                weights = data_weights.parse_sentence(line.weight)
+                weights = data_weights.parse_sentence(weight)
         except CgruError as error:
             number = self.lines - self._first + 1
             raise type(error)(f"{path}: line {number}: {error}") from error

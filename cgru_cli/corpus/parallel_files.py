@@ -2,9 +2,9 @@
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from ..errors import CgruError
 from ..system.lines import LineReader
@@ -61,13 +61,7 @@ class Files(NamedTuple):
     factor: float | None = None  # of all weights; None: 1
 
 
-class Line(NamedTuple):
-    """A line of each of `Files`; None without a file."""
-
-    source: str | None
-    target: str
-    alignment: str | None
-    weight: str | None
+Line = tuple[str | None, str, str | None, str | None]  # of each of `Files`; None without a file
 
 
 def parallel(files: Files) -> Iterator[list[Line]]:
@@ -90,13 +84,13 @@ def parallel(files: Files) -> Iterator[list[Line]]:
                 _refuse(files, readers, {path: done + len(taken) for path, taken in lines.items()})
             if not count:
                 return
-            sides = list[Sequence[str | None]]()
+            sides: list[Any] = []
             for path in paths:
                 if isinstance(path, TsvField):
                     sides.append(path.of(lines[path.path], done))
                 else:
                     sides.append([None] * count if path is None else lines[os.fspath(path)])
-            yield list(map(Line._make, zip(*sides, strict=True)))
+            yield list(zip(*sides, strict=True))
             done += count
 
 

@@ -12,8 +12,7 @@ from ..formats.model import Model
 from ..parameters.program import reads_as
 from ..parameters.structure import Type
 from ..system.lines import tokens
-from ..text.conditions import condition_columns
-from ..text.labels import check_tags, label_ids
+from ..text.labels import check_tags, condition_columns, label_ids
 from ..text.pipeline import Preprocessing
 from ..text.source_words import source_columns
 from ..text.subwords import join_bpe

@@ -16,11 +16,11 @@ from ..errors import CgruError, UsageError
 from ..parameters.structure import EOS_ID, Condition, Type
 from ..system.lines import tokens
 from ..system.structured_files import StoredFile
-from ..text.conditions import condition_columns
-from ..text.labels import check_labels, label_ids
+from ..text.labels import check_labels, condition_columns, label_ids
 from ..text.pipeline import Preprocessing
 from ..text.source_words import (
     SourceLines,
+    Tokenisation,
     pad_ids,
     pieces_of_words,
     prepared,
@@ -28,7 +28,6 @@ from ..text.source_words import (
     with_starts,
     word_starts,
 )
-from ..text.tokenised import Tokenisation
 from ..text.vocabulary import Vocabulary
 from . import model_vocabularies, read_model
 from .model import Model

@@ -123,7 +123,7 @@ class Network:
         """The decoder's memory of the source.
 
         source: (B,S) int32, or (B,S,F) with F factors (0 without a source), each sentence ended by
-        EOS; or a condition, as in `text.conditions`. mask: (B,S) float32, 1 at words and EOS.
+        EOS; or a condition, as in `text.labels`. mask: (B,S) float32, 1 at words and EOS.
         search: whether to compute more here and less in each step, with the same results, as pays
         in a search.
         """

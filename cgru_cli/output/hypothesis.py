@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..errors import CgruError
+
 if TYPE_CHECKING:
-    from .heatmap.notebook import Heatmap
+    from .heatmap.page import Heatmap
+    from .heatmap.view import View
 
 
 class Hypothesis(NamedTuple):
@@ -39,10 +42,9 @@ class Hypothesis(NamedTuple):
 
     def heatmap(self) -> Heatmap:
         """A heat map of the attention for notebooks. Raises CgruError without attention."""
-        from .heatmap.notebook import Heatmap
-        from .heatmap.view import View
+        from .heatmap.page import Heatmap
 
-        view = View.of("this hypothesis", self.source, self)
+        view = view_of("this hypothesis", self)
         return Heatmap.of(view, " ".join(self.source), self.text)
 
     def __repr__(self) -> str:
@@ -64,3 +66,34 @@ class Hypothesis(NamedTuple):
             alignment=alignment,
             offsets=list(reversed(self.offsets)),
         )
+
+
+def view_of(
+    name: str,
+    hypothesis: Hypothesis,
+    *,
+    right_left: bool = False,
+    model_weights: Sequence[float] = (1.0,),
+    labels: bool = False,
+) -> View:
+    """The content of a heat map of a hypothesis, in decoding order.
+
+    model_weights: the weights of the models' scores in `hypothesis.word_scores`. Divided by the sum
+    of the weights, a word's score is the logarithm of the geometric mean of the models'
+    probabilities, which is undefined for negative weights. labels: whether the words are labels,
+    without EOS. Raises CgruError without attention.
+    """
+    from ..text.vocabulary import EOS
+    from .heatmap.view import View
+
+    if hypothesis.alignment is None:
+        raise CgruError(f"{name}: has no attention to draw")
+    if right_left:
+        hypothesis = hypothesis.reversed()
+    target = [*hypothesis.tokens, *([EOS] if hypothesis.finished and not labels else [])]
+    probabilities = None
+    if min(model_weights) >= 0:
+        scores = np.asarray(hypothesis.word_scores, np.float64)[: len(target)]
+        probabilities = np.exp(scores / sum(model_weights)).astype(np.float32)
+    weights = np.asarray(hypothesis.alignment, np.float32)[: len(target)]
+    return View(name, [*hypothesis.source, EOS], target, weights, probabilities)

@@ -18,8 +18,18 @@ import numpy as np
 from ..errors import UsageError
 from ..parameters.program import Program
 from .hypothesis import Hypothesis
-from .layout import EOS, Layout, cost_of, matrix, weights_of
-from .numbers import C_FLOAT, c_float, float32, numpy_float32, python2_float
+from .layout import (
+    C_FLOAT,
+    EOS,
+    Layout,
+    c_float,
+    cost_of,
+    float32,
+    matrix,
+    numpy_float32,
+    python2_float,
+    weights_of,
+)
 
 # Nematus-TF's addition to n-best lists if fewer hypotheses than the beam size are finished.
 _PADDING = Hypothesis(tokens=(), finished=True, score=-1e7, total=-1e7)

@@ -205,7 +205,7 @@ class Structure:
         """The number of columns of a source word: one for each factor.
 
         A tagger has one more (1 at the first piece of a word, 0 at others); for a condition, see
-        `text.conditions`.
+        `text.labels`.
         """
         if self.condition is not Condition.NONE:
             return 1 if self.condition is Condition.LABEL else self.condition_size

@@ -1,4 +1,4 @@
-"""`cgru prep`: prepare a folder for training, or run its pipeline as a filter."""
+"""`cgru prep` and `prepare`: prepare a folder for training, or run its pipeline as a filter."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import base64
 import contextlib
 import dataclasses
 import json
+import os
 import platform
 import shlex
 from collections import Counter
@@ -13,12 +14,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from .. import __version__
 from ..corpus.parallel_files import check_line_counts
 from ..errors import CgruError, UsageError, at, warn
 from ..formats.vocabulary_files import write_vocabulary
+from ..options.flags import statements
+from ..options.keywords import NOT_IN_PYTHON, checked, in_python, lists, takes
 from ..options.prep import PrepOptions
 from ..system.atomic_files import atomic_write
 from ..system.line_writer import LineWriter
@@ -42,6 +46,8 @@ from .word_counts import WordCounts
 
 ENDINGS = {"source": "src", "target": "trg"}
 _LINES = 100  # lines that a filter reads at once
+_FILTERS = {"apply", "undo", "side", "words", "vocabulary_only", "compat"}
+_KNOWN = [*statements(PrepOptions).keys() - NOT_IN_PYTHON - _FILTERS]
 
 
 def run(folder: str | None, options: PrepOptions) -> None:
@@ -71,6 +77,20 @@ def run(folder: str | None, options: PrepOptions) -> None:
             say("resuming an interrupted run")
         with ProcessPool(options.jobs or processors()) as workers:
             _Job(place, wanted, counts, workers, say).run()
+
+
+@takes(PrepOptions)
+@lists(PrepOptions, _KNOWN)
+def prepare(folder: str | os.PathLike[str], /, **options: Any) -> Path:
+    """Prepare parallel text for training in a folder, like `cgru prep FOLDER`; returns its path.
+
+    options: those of `cgru prep`, with "_" for "-" in their names, such as source="train.en",
+    target="train.de", dev=["dev.en", "dev.de"] and subwords="bpe". Does nothing if the folder is up
+    to date. Raises CgruError for unreadable files, UsageError for invalid arguments.
+    """
+    with in_python():
+        run(os.fspath(folder), PrepOptions.of(checked(PrepOptions, options, _KNOWN)))
+    return Path(folder)
 
 
 def _filter(options: PrepOptions) -> None:

@@ -7,7 +7,6 @@ soon as all earlier pairs are written.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .. import errors
@@ -21,7 +20,7 @@ from ..parameters.program import Program
 from ..system.line_writer import LineWriter
 from ..system.log_file import log_to
 from ..system.terminal import ProgressCounter
-from ..system.windows import InOrder
+from ..system.windows import in_order
 from ..text.subwords import join_bpe
 from .n_best.rerank import Reranker, Sentences
 from .pairs.ensemble_scorer import EnsembleScorer, ScoredPair, in_batches
@@ -146,10 +145,9 @@ def _with_models(
         scorers.append(
             EnsembleScorer.planned(plan, backward, backward_reading, weights=(), backward=True)
         )
-    scoring = _Scoring(plan, scorers, layout, heatmaps, lengths)
     with heatmaps, LineWriter(options.output, reports=_reports(options)) as writer:
         try:
-            for text in scoring.texts(pairs):
+            for text in _texts(pairs, scorers, layout, heatmaps, lengths, plan):
                 for ready in ranker.add(text) if ranker else (text,):
                     writer.write(ready)
         finally:
@@ -162,65 +160,61 @@ def _with_models(
         ranker.report(not _reports(options))
 
 
-@dataclass
-class _Scoring:
-    """Scores all pairs of the input, in windows, and formats the scores."""
+def _texts(
+    pairs: Pairs,
+    scorers: Sequence[EnsembleScorer],
+    layout: ScoreLayout,
+    heatmaps: Heatmaps,
+    lengths: dict[int, int] | None,
+    plan: ScorePlan,
+) -> Iterator[str]:
+    """The scores of all pairs as text, in the order of the input.
 
-    plan: ScorePlan
-    scorers: Sequence[EnsembleScorer]  # one per column; with --dual, one per direction
-    layout: ScoreLayout
-    heatmaps: Heatmaps
-    lengths: dict[int, int] | None  # filled with each line's number of target words (with EOS)
+    scorers: one per column; with --dual, one per direction. lengths: to be filled with each line's
+    number of target words (with EOS).
+    """
+    options = plan.options
+    summary = kept = None
+    if options.summary:
+        ends = [scorer.models[0].loaded.writes_text for scorer in scorers]
+        form = "g" if options.compat == Program.MARIAN else ".6f"
+        summary = Summary(options.summary, ends, form)
+    if options.keep_above is not None or options.keep_below is not None:
+        kept = PairFilter(options.keep_above, options.keep_below)
 
-    def __post_init__(self) -> None:
-        options = self.plan.options
-        self.summary = self.filter = None
-        if options.summary:
-            ends = [scorer.models[0].loaded.writes_text for scorer in self.scorers]
-            form = "g" if options.compat == Program.MARIAN else ".6f"
-            self.summary = Summary(options.summary, ends, form)
-        if options.keep_above is not None or options.keep_below is not None:
-            self.filter = PairFilter(options.keep_above, options.keep_below)
-
-    def texts(self, pairs: Pairs) -> Iterator[str]:
-        """The output, in the order of the input."""
-        options, in_order = self.plan.options, InOrder[str]()
-        progress = ProgressCounter("pairs", options.quiet)
-        start = 0
-        for window in pairs.windows(options.mini_batch, options.maxi_batch):
-            texts = [(pair.source, pair.target) for pair in window]
-            for number, scored in in_batches(self.scorers, texts, start, options.mini_batch):
-                text = self._scored(number, window[number - start], scored)
-                if self.summary is None:
-                    yield "".join(in_order.put(number, text))
-                progress.add(1)
-            start += len(window)
-        progress.close()
-        if self.filter:
-            self.filter.report(options.quiet)
-        if self.summary:
-            yield f"{self.summary.text()}\n"
-
-    def _scored(self, number: int, pair: Pair, scored: Sequence[ScoredPair]) -> str:
+    def text_of(number: int, pair: Pair, scored: Sequence[ScoredPair]) -> str:
         """The output for a pair; "" if it is only counted."""
-        options = self.plan.options
-        if self.heatmaps.wants(number):
+        if heatmaps.wants(number):
             names = iter(model_names(options.model))
             views = []
-            for scorer, one in zip(self.scorers, scored, strict=True):
+            for scorer, one in zip(scorers, scored, strict=True):
                 views += scorer.views(one, [next(names) for _ in scorer.models])
-            self.heatmaps.add(number, views, pair.source, pair.target)
-        hypotheses = [one.hypothesis for one in scored]
+            heatmaps.add(number, views, pair.source, pair.target)
+        hypotheses = [together for together, *_ in scored]
         if options.dual:
             hypotheses = [dual_score(*hypotheses)]
-        if self.summary:
-            self.summary.add(hypotheses)
+        if summary:
+            summary.add(hypotheses)
             return ""
-        if self.lengths is not None:
-            self.lengths[number] = len(hypotheses[0].word_scores)
+        if lengths is not None:
+            lengths[number] = len(hypotheses[0].word_scores)
         if pair.entry:
-            with errors.at(f"{self.plan.list_name}: line {number + 1}"):
-                return self.layout.entry(pair.entry, hypotheses)
-        if self.filter:
-            return self.filter.line(pair, number, self.layout.number(hypotheses[0].total))
-        return self.layout.pair(number, scored[0].source, hypotheses, pair.target)
+            with errors.at(f"{plan.list_name}: line {number + 1}"):
+                return layout.entry(pair.entry, hypotheses)
+        if kept:
+            return kept.line(pair, number, layout.number(hypotheses[0].total))
+        return layout.pair(number, hypotheses, pair.target)
+
+    def texts_of(window: list[Pair], first: int) -> Iterator[tuple[int, str]]:
+        pairs_of_text = [(pair.source, pair.target) for pair in window]
+        for number, scored in in_batches(scorers, pairs_of_text, first, options.mini_batch):
+            progress.add(1)
+            yield number, text_of(number, window[number - first], scored)
+
+    progress = ProgressCounter("pairs", options.quiet)
+    yield from in_order(pairs.windows(options.mini_batch, options.maxi_batch), texts_of)
+    progress.close()
+    if kept:
+        kept.report(options.quiet)
+    if summary:
+        yield f"{summary.text()}\n"

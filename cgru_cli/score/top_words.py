@@ -13,9 +13,9 @@ from ..formats.loaded_model import LoadedModel, check_ensemble
 from ..system.atomic_files import atomic_write
 from ..system.side_by_side import side_by_side, together_in
 from ..system.terminal import ProgressCounter
-from ..system.windows import InOrder, batches
-from .pairs.model_scorer import Line, ModelScorer
-from .pairs.readers import Pairs
+from ..system.windows import batches, in_order
+from .pairs.ensemble_scorer import model_scorers
+from .pairs.readers import Pair, Pairs
 from .plan import ScorePlan
 
 
@@ -29,60 +29,47 @@ def write(plan: ScorePlan, models: Sequence[LoadedModel], pairs: Pairs) -> None:
     if len(models) > 1 and not plan.weights:
         raise UsageError("--word-top-k: several models need --ensemble")
     check_ensemble(models)
-    from ..search.runtime import Settings, prepared
     from ..search.scoring import TopWords
 
-    reading = plan.reading(models)
-    settings = Settings(options.device, options.cpu_threads)
-    networks = [prepared(loaded.model, options.precision, settings) for loaded in models]
-    scorers = [
-        ModelScorer(loaded, reading, network, options.workspace)
-        for loaded, network in zip(models, networks, strict=True)
-    ]
+    scorers = model_scorers(plan, models, plan.reading(models), with_alignment=False)
     k = min(options.word_top_k or 1, models[0].model.structure.target_vocabulary)
+    networks = [scorer.prepared for scorer in scorers]
     top_words = TopWords(networks, plan.weights or (1.0,), k)
     # memory holds the probabilities of all words by each model until they are added up
     max_tokens = max(1, min(scorer.max_tokens for scorer in scorers) // len(scorers))
 
-    def top(
-        numbers: Sequence[int], lines: Sequence[Sequence[Line]]
-    ) -> Iterator[tuple[int, tuple[np.ndarray, np.ndarray]]]:
-        """The number of each line, and its words' ids and log-probabilities (T,K)."""
-        sources = [
-            one.loaded.source_batch([line[m].source for line in lines], numbers)
-            for m, one in enumerate(scorers)
+    def top(window: list[Pair], first: int) -> Iterator[tuple[int, np.ndarray]]:
+        """The number of each pair, and the rows of its words (T,K)."""
+        lines = [
+            [scorer.read(pair.source, pair.target, number) for scorer in scorers]
+            for number, pair in enumerate(window, first)
         ]
-        target, mask = models[0].target_batch([line[0].target for line in lines])
-        ids, log_probs = top_words(sources, target, mask)
-        lengths = mask.sum(axis=1, dtype=np.int64)
-        if models[0].right_left:
-            order = teacher_words.from_the_end(lengths)
-            ids, log_probs = ids[order], log_probs[order]
-        ends = np.cumsum(lengths)[:-1]
-        rows = zip(np.split(ids, ends), np.split(log_probs, ends), strict=True)
-        yield from zip(numbers, rows, strict=True)
 
-    in_order, first = InOrder[tuple[np.ndarray, np.ndarray]](), 0
+        def of_batch(batch: Sequence[int]) -> Iterator[tuple[int, np.ndarray]]:
+            numbers, pairs = [first + i for i in batch], [lines[i] for i in batch]
+            sources = [
+                one.loaded.source_batch([line[m].source for line in pairs], numbers)
+                for m, one in enumerate(scorers)
+            ]
+            target, mask = models[0].target_batch([line[0].target for line in pairs])
+            ids, log_probs = top_words(sources, target, mask)
+            rows, lengths = teacher_words.entries(ids, log_probs), mask.sum(axis=1, dtype=np.int64)
+            if models[0].right_left:
+                rows = rows[teacher_words.from_the_end(lengths)]
+            yield from zip(numbers, np.split(rows, np.cumsum(lengths)[:-1]), strict=True)
+
+        sizes = [max(one.length for one in line) for line in lines]
+        together = sorted(batches(sizes, options.mini_batch, max_tokens), key=min)
+        threads = together_in(max_tokens, sizes, together, scorers[0].threads)
+        if threads > 1:
+            top_words.share_processors()
+        return side_by_side(map(of_batch, together), threads)
+
     progress = ProgressCounter("pairs", options.quiet)
     with atomic_write(options.output or "") as file:
         writer = GrowingArray(file, teacher_words.ENTRY, (k,))
-        for window in pairs.windows(options.mini_batch, options.maxi_batch):
-            lines = [
-                [scorer.read(pair.source, pair.target, number) for scorer in scorers]
-                for number, pair in enumerate(window, first)
-            ]
-            sizes = [max(one.length for one in line) for line in lines]
-            together = sorted(batches(sizes, options.mini_batch, max_tokens), key=min)
-            threads = together_in(max_tokens, sizes, together, settings.threads)
-            if threads > 1:
-                top_words.share_processors()
-            for number, rows in side_by_side(
-                (top([first + i for i in batch], [lines[i] for i in batch]) for batch in together),
-                threads,
-            ):
-                for ready in in_order.put(number, rows):
-                    writer.append(teacher_words.entries(*ready))
-                progress.add(1)
-            first += len(window)
+        for rows in in_order(pairs.windows(options.mini_batch, options.maxi_batch), top):
+            writer.append(rows)
+            progress.add(1)
         writer.close()
     progress.close()

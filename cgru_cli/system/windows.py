@@ -1,8 +1,8 @@
 """Read lines in windows, cut windows into batches of similar length, and restore the order."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from .lines import LineReader
 
@@ -31,21 +31,31 @@ def sizes(largest: int, *, growing: bool = True) -> Iterator[int]:
         size = min(16 * size, largest)
 
 
+def in_windows(items: Iterator[Item], window_sizes: Iterator[int]) -> Iterator[list[Item]]:
+    """All items in windows of these sizes."""
+    while window := list(islice(items, next(window_sizes))):
+        yield window
+
+
 def in_order(
-    items: Iterator[Item],
-    window_sizes: Iterator[int],
+    windows: Iterable[list[Item]],
     compute: Callable[[list[Item], int], Iterator[tuple[int, Result]]],
+    first: int = 0,
 ) -> Iterator[Result]:
-    """The results of items, in their order, as they become ready.
+    """The results of the items of all windows, in their order, as they become ready.
 
     compute: returns numbers and results, given the items of a window and the first item's number.
+    first: the number of the first item.
     """
-    ordered: InOrder[Result] = InOrder()
-    first = 0
-    while window := list(islice(items, next(window_sizes))):
-        for number, result in compute(window, first):
-            yield from ordered.put(number, result)
-        first += len(window)
+    waiting: dict[int, Result] = {}
+    ready = begin = first
+    for window in windows:
+        for number, result in compute(window, begin):
+            waiting[number] = result
+            while ready in waiting:
+                yield waiting.pop(ready)
+                ready += 1
+        begin += len(window)
 
 
 def batches(lengths: Sequence[int], mini_batch: int, max_tokens: int) -> list[list[int]]:
@@ -61,18 +71,3 @@ def batches(lengths: Sequence[int], mini_batch: int, max_tokens: int) -> list[li
         else:
             cut.append([index])
     return cut
-
-
-class InOrder(Generic[Result]):
-    """Puts results that arrive in any order into the order of their numbers, from `first` on."""
-
-    def __init__(self, first: int = 0) -> None:
-        self._waiting: dict[int, Result] = {}
-        self._next = first
-
-    def put(self, number: int, result: Result) -> Iterator[Result]:
-        """Add a result; yields the results before the next missing number."""
-        self._waiting[number] = result
-        while self._next in self._waiting:
-            yield self._waiting.pop(self._next)
-            self._next += 1

@@ -1,13 +1,19 @@
-"""Labels, one for each line or one for each word, with their own vocabulary.
+"""Labels, one for each line or one for each word, with their own vocabulary; conditions.
 
-Ids 0 and 1 of the vocabulary are the end of a line and the unknown word, which are not labels.
+Ids 0 and 1 of the vocabulary are the end of a line and the unknown word, which are not labels. A
+condition of a language model is a label, or the numbers of a vector. The model reads it as one
+word: a label's id, or a column for each number.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ..errors import CgruError
 from ..parameters.structure import FIRST_LABEL
+from ..system.lines import tokens
+from ..system.plain_numbers import plain_number
 from ..system.terminal import counted
 from .vocabulary import UNK_NAMES, Vocabulary, shown
 
@@ -51,3 +57,30 @@ def check_labels(vocabulary: Vocabulary) -> None:
             f"{vocabulary.path}: not a vocabulary of labels: ids 0 and 1 must be the end of a line "
             "and the unknown word (</s> and <unk>), and ids from 2 on labels"
         )
+
+
+def condition_columns(line: str, vocabularies: Sequence[Vocabulary], numbers: int) -> list[Any]:
+    """The single source word of a condition. vocabularies: of the labels, () for vectors.
+
+    A vector becomes the bits of its numbers as float32, (numbers,) uint32, because batches hold
+    integers. Raises CgruError for an unknown label, a wrong number of labels or numbers, and
+    numbers that are not finite.
+    """
+    words = tokens(line)
+    if vocabularies:
+        return [tuple(label_ids(words, vocabularies[0], one=True))]
+    if len(words) != numbers:
+        raise CgruError(f"{len(words)} numbers; {numbers} are expected in each line")
+    with np.errstate(over="ignore"):
+        vector = np.array([_number(word) for word in words]).astype(np.float32)
+    if not np.isfinite(vector).all():
+        word = words[int(np.argmin(np.isfinite(vector)))]
+        raise CgruError(f"{shown(word)} is not a finite number")
+    return [vector.view(np.uint32)]
+
+
+def _number(word: str) -> float:
+    try:
+        return plain_number(float, word)
+    except ValueError:
+        raise CgruError(f"{shown(word)} is not a number") from None

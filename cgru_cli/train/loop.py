@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..corpus.prefetch import Ahead
 from ..errors import CgruError
+from ..system.side_by_side import Ahead
 from ..system.signals import StopRequest
 from ..system.typed_json import dataclass_from_json
 from .examples import EpochExamples, Example, device_shares, groups, size_of, warmed_up

@@ -20,8 +20,7 @@ from ..parameters.names import name_at
 from ..parameters.structure import Condition, Type
 from ..system.lines import tokens
 from ..system.signals import interruptible
-from ..text.conditions import condition_columns
-from ..text.labels import check_labels
+from ..text.labels import check_labels, condition_columns
 from ..text.vocabulary import Vocabulary
 from . import word_vectors
 from .memory import check_model

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ..errors import CgruError, UsageError, reading, writing
 from ..options.translate import TranslateOptions
@@ -19,7 +19,7 @@ from ..system.line_writer import LineWriter
 from ..system.lines import LineReader, check_distinct
 from ..system.log_file import log_to
 from ..system.terminal import ProgressCounter, tell
-from ..system.windows import InOrder, windows
+from ..system.windows import in_order, windows
 from .line_search import LineSearch, search_of
 from .plan import SearchPlan
 from .results import rendered
@@ -153,21 +153,22 @@ def _translate(
     start: the number of the first line.
     """
     progress = ProgressCounter("lines", search.plan.options.quiet)
-    in_order, alignments_in_order = InOrder[str](start), InOrder[str]()
     plan, layout = search.plan, search.plan.layout
-    for window in windows(
-        reader, plan.mini_batch, plan.maxi_batch, growing=not plan.batches_decide
-    ):
-        for translation in search.translations(window, start, n_best=layout.n_best):
+
+    def translated(window: list[str], first: int) -> Iterator[tuple[int, tuple[str, str]]]:
+        for translation in search.translations(window, first, n_best=layout.n_best):
             number = translation.number
             if heatmaps.wants(number):
                 views = search.results.views(translation)
                 best = translation.hypotheses[0].text if translation.hypotheses else ""
-                heatmaps.add(number, views, window[number - start], best)
-            text, alignments = rendered(layout, translation, apart is not None)
-            writer.write("".join(in_order.put(number, text)))
-            if apart:
-                apart.write("".join(alignments_in_order.put(number, alignments)))
+                heatmaps.add(number, views, window[number - first], best)
             progress.add(not translation.empty)
-        start += len(window)
+            yield number, rendered(layout, translation, apart is not None)
+
+    growing = not plan.batches_decide
+    lines = windows(reader, plan.mini_batch, plan.maxi_batch, growing=growing)
+    for text, alignments in in_order(lines, translated, start):
+        writer.write(text)
+        if apart:
+            apart.write(alignments)
     progress.close()

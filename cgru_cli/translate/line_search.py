@@ -19,10 +19,9 @@ from ..options.translate import TranslateOptions
 from ..system.side_by_side import side_by_side, together_in
 from ..system.windows import batches
 from .filters import Undo, filtered, filters_of
-from .phrases import Fields
+from .phrases import Fields, PreparedLine
 from .plan import SearchPlan
 from .preparation import LinePreparer
-from .prepared_line import PreparedLine
 from .results import Results, Translation
 
 if TYPE_CHECKING:

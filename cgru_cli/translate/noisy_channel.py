@@ -33,7 +33,7 @@ from ..text.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from ..search.noisy_channel import ChannelRanking
     from ..search.settings import SearchSettings
-    from .prepared_line import PreparedLine
+    from .phrases import PreparedLine
 
 
 class NoisyChannel:

@@ -11,9 +11,16 @@ from ..errors import CgruError, warn
 from ..formats.loaded_model import LoadedModel
 from ..parameters.structure import Type
 from ..text.copying import PLACEHOLDERS, Masked
-from .phrases import Fields, Phrases, alternatives, consistent, read_phrases, split_line
+from .phrases import (
+    Fields,
+    Phrases,
+    PreparedLine,
+    alternatives,
+    consistent,
+    read_phrases,
+    split_line,
+)
 from .plan import SearchPlan
-from .prepared_line import PreparedLine
 
 if TYPE_CHECKING:
     from ..search.constraints import Avoided, Constraints

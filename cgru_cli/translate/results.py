@@ -13,14 +13,14 @@ import numpy as np
 from ..errors import warn
 from ..formats.loaded_model import LoadedModel
 from ..output.heatmap.view import MEAN, View, model_names
-from ..output.hypothesis import Hypothesis
+from ..output.hypothesis import Hypothesis, view_of
 from ..output.layout import Layout
 from ..parameters.program import Program
 from ..text import subwords, unknown_words
 from ..text.offsets import offsets
 from .expected_utility import ranked
+from .phrases import PreparedLine
 from .plan import SearchPlan
-from .prepared_line import PreparedLine
 
 if TYPE_CHECKING:
     from ..search.hypotheses import SearchResult
@@ -128,12 +128,12 @@ class Results:
         """The heat maps of a line's best translation: the mean, then every model with attention."""
         if not translation.hypotheses or translation.empty:
             return []
-        hypothesis, source = translation.hypotheses[0], translation.source
+        hypothesis = translation.hypotheses[0]
         right_left, weights = self._plan.layout.right_left, self._plan.weights
         names = model_names([str(loaded.model.path) for loaded in self._models])
         name = MEAN if self._members else names[0]
-        view = partial(View.of, right_left=right_left, labels=not self._models[0].writes_text)
-        views = [view(name, source, hypothesis, model_weights=weights)]
+        view = partial(view_of, right_left=right_left, labels=not self._models[0].writes_text)
+        views = [view(name, hypothesis, model_weights=weights)]
         if self._members is None:
             return views
         numbers = [translation.number]
@@ -142,9 +142,9 @@ class Results:
         for name, loaded, scores in zip(names, self._models, of_models, strict=True):
             if scores.alignment is None:  # such as a language model
                 continue
-            attention = loaded.in_source_order(scores.alignment, len(source))
+            attention = loaded.in_source_order(scores.alignment, len(hypothesis.source))
             own = hypothesis._replace(word_scores=scores.log_probs, alignment=attention)
-            views.append(view(name, source, own))
+            views.append(view(name, own))
         return views
 
     def _hypothesis(

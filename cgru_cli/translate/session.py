@@ -6,8 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from ..errors import CgruError
-from .phrases import Fields, Requirement
-from .prepared_line import PreparedLine
+from .phrases import Fields, PreparedLine, Requirement
 from .results import Translation
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from ..options.scope import Scope
 from ..options.translate import TranslateOptions
 from ..output.hypothesis import Hypothesis
 from ..system.terminal import Progress, counting
-from ..system.windows import in_order, sizes
+from ..system.windows import in_order, in_windows, sizes
 from .filters import Filter, Marks, Split, Undo, filtered
 from .line_search import LineSearch
 from .phrases import Fields, Requirement
@@ -361,9 +361,9 @@ class Translator:
                 yield line.number, (listed or [_NOTHING])[0] if n_best is None else listed[:n_best]
 
         growing = lazy and not plan.batches_decide
-        windows = sizes(plan.mini_batch * plan.maxi_batch, growing=growing)
+        windows = in_windows(lines, sizes(plan.mini_batch * plan.maxi_batch, growing=growing))
         with self._wording(), counting("lines", progress) as counted:
-            yield from counted(in_order(lines, windows, results))
+            yield from counted(in_order(windows, results))
             search.preparer.report()
 
     def __reduce__(self) -> tuple:

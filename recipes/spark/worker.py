@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from cgru_cli.formats.declared import check_declared
 from cgru_cli.formats.loaded_model import LoadedModel, load_model
 from cgru_cli.options.translate import TranslateOptions
 from cgru_cli.system.atomic_files import atomic_write
-from cgru_cli.system.windows import InOrder
+from cgru_cli.system.windows import in_order, in_windows
 from cgru_cli.translate.line_search import LineSearch
 from cgru_cli.translate.plan import SearchPlan
 from cgru_cli.translate.results import Translation, rendered
@@ -104,14 +104,12 @@ def translate(
 
 
 def _text(search: LineSearch, part: Part, output: Path) -> int:
-    words = 0
+    words = written = 0
     lines = (line.decode("utf-8", errors="replace") for line in parts.lines_of(part))
-    in_order, written = InOrder[str](), 0
     with atomic_write(output) as file:
         for one in _translations(search, lines, part.first):
             text, _ = rendered(search.plan.layout, one, False)
-            texts = in_order.put(one.number - part.first, text)
-            file.write("".join(texts).encode("utf-8", "replace"))
+            file.write(text.encode("utf-8", "replace"))
             words += len(one.source)
             written += 1
         if written != part.lines:
@@ -142,9 +140,12 @@ def _table(search: LineSearch, part: Part, output: Path, column: str, added: str
 
 
 def _translations(search: LineSearch, lines: Iterable[str], first: int) -> Iterator[Translation]:
-    """Translations as they become available, numbered from `first`."""
-    plan, waiting = search.plan, iter(lines)
-    size = plan.mini_batch * plan.maxi_batch
-    while window := list(islice(waiting, size)):
-        yield from search.translations(window, first, n_best=plan.layout.n_best)
-        first += len(window)
+    """The translations of lines, in their order, numbered from `first`."""
+    plan = search.plan
+
+    def translated(window: list[str], first: int) -> Iterator[tuple[int, Translation]]:
+        for one in search.translations(window, first, n_best=plan.layout.n_best):
+            yield one.number, one
+
+    windows = in_windows(iter(lines), itertools.repeat(plan.mini_batch * plan.maxi_batch))
+    return in_order(windows, translated, first)

@@ -20,7 +20,7 @@ from cgru_cli.options.train import TrainOptions
 from cgru_cli.prep import raw_text
 from cgru_cli.score.n_best import entry
 from cgru_cli.system.structured_files import parse_yaml, read_json, read_yaml
-from cgru_cli.text import conditions
+from cgru_cli.text import labels
 from cgru_cli.text.subwords import read_codes
 from cgru_cli.text.unknown_words import read_lexicon
 from cgru_cli.text.vocabulary import Vocabulary
@@ -77,7 +77,7 @@ def test_numbers_that_only_python_reads(number, tmp_path):
     assert "x:1: expected" in refused(read_lexicon, tmp_path / "x")
     assert "x:1: expected" in refused(Shortlist.read, str(tmp_path / "x"), vocabulary, vocabulary)
     assert "is not a number" in refused(data_weights.parse_sentence, number)
-    assert "is not a number" in refused(conditions.condition_columns, number, [], 1)
+    assert "is not a number" in refused(labels.condition_columns, number, [], 1)
     assert "not an entry" in refused(entry.parse, f"{number} ||| a")
     assert "not a finite number" in refused(entry.parse, f"0 ||| a ||| f= {number}")
     with pytest.raises(ValueError):

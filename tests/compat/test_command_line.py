@@ -382,7 +382,7 @@ def test_what_nematus_splits_a_batch_into_is_no_delay():
 
 
 @pytest.mark.parametrize(
-    ("line", "start", "note"),
+    ("line", "start", "reason"),
     [
         ("", (10, 1), ""),
         ("--lr-decay-start 3", (3, 1), ""),
@@ -390,11 +390,11 @@ def test_what_nematus_splits_a_batch_into_is_no_delay():
         ("--lr-decay-strategy epoch", (10,), ""),
     ],
 )
-def test_the_starts_of_marians_decays(line, start, note):
+def test_the_starts_of_marians_decays(line, start, reason):
     arguments = ["--compat", "marian", "--lr-decay", "0.5", *line.split()]
     options, note = parsed_with_note("train", *arguments)
     assert (options.lr_decay_start, options.lr_decay_freq) == (start, 1)
-    assert note in note and bool(note) == bool(note)
+    assert reason in note and bool(note) == bool(reason)
 
 
 def test_a_workspace_is_of_batches_that_fit_it():

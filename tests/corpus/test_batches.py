@@ -1,9 +1,6 @@
 """Batches: every pair once per epoch, reproducible, within the budget, and padded."""
 
 import itertools
-import threading
-import time
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -12,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cgru_cli.corpus.batches import Batches, grid_length, make_batch
-from cgru_cli.corpus.prefetch import Ahead
 from cgru_cli.corpus.teacher_words import entries
 
 pairs_of_lengths = st.lists(st.tuples(st.integers(2, 40), st.integers(2, 40)), max_size=80).map(
@@ -248,69 +244,3 @@ def test_nothing_is_lost_in_a_batch(pairs):
         assert batch.source[row, batch.source_mask[row] > 0, 0].tolist() == [*source, 0]
         assert batch.target[row, batch.target_mask[row] > 0].tolist() == [*target, 0]
     assert batch.words == batch.target_mask.sum()
-
-
-def test_items_made_ahead_come_in_order():
-    with Ahead(iter(range(100)), depth=3) as items:
-        assert list(items) == list(range(100))
-        assert list(items) == []
-
-
-def test_at_most_depth_items_are_made():
-    made = Counter()
-
-    def items():
-        for i in range(50):
-            made["items"] += 1
-            yield i
-
-    with Ahead(items(), depth=3) as ahead:
-        assert next(ahead) == 0
-        time.sleep(0.05)
-        assert made["items"] <= 4
-
-
-def test_error_comes_after_the_items_before_it():
-    def items():
-        yield 1
-        yield 2
-        raise OSError("gone")
-
-    with Ahead(items()) as ahead:
-        assert [next(ahead), next(ahead)] == [1, 2]
-        with pytest.raises(OSError, match="gone"):
-            next(ahead)
-
-
-def test_closing_ends_the_thread_and_the_generator():
-    ended = threading.Event()
-
-    def items():
-        try:
-            yield from itertools.count()
-        finally:
-            ended.set()
-
-    before = threading.active_count()
-    ahead = Ahead(items())
-    assert next(ahead) == 0
-    ahead.close()
-    ahead.close()
-    assert ended.is_set()
-    assert threading.active_count() == before
-    assert list(ahead) == []
-
-
-def test_waiting_is_counted():
-    def slow():
-        for i in range(3):
-            time.sleep(0.02)
-            yield i
-
-    with Ahead(slow()) as ahead:
-        assert list(ahead) == [0, 1, 2]
-        assert ahead.waited > 0.04
-    with Ahead(iter(range(3))) as ahead:
-        time.sleep(0.1)
-        assert list(ahead) == [0, 1, 2]
-        assert ahead.waited < 0.02

@@ -292,14 +292,8 @@ def test_nmtpy(tmp_path, tied):
     verify(Model(path, structure, arrays, "nmtpy"), model)
 
 
-@pytest.mark.parametrize(
-    ("name", "word"),
-    [
-        ("e-deep-tf", "bias convention"),
-    ],
-)
-def test_recognised_and_refused(tmp_path, name, word):
-    refused(tmp_path, fixture_path(f"{name}/model.npz"), word)
+def test_recognised_and_refused(tmp_path):
+    refused(tmp_path, fixture_path("e-deep-tf/model.npz"), "bias convention")
 
 
 LEGACY = [

@@ -6,9 +6,6 @@ import io
 import json
 import os
 import pickle
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 import sentencepiece
@@ -424,9 +421,3 @@ def test_reference_vocabulary(path, tmp_path, capsys):
     write_vocabulary(vocabulary, tmp_path / "marian.json", "marian")
     again = read_vocabulary(tmp_path / "marian.json")
     assert again.fingerprint == vocabulary.fingerprint
-
-
-def test_no_tensorflow():
-    code = "import sys, cgru_cli.text.vocabulary; sys.exit('tensorflow' in sys.modules)"
-    root = Path(__file__).resolve().parents[2]
-    assert subprocess.run([sys.executable, "-c", code], cwd=root).returncode == 0

@@ -7,7 +7,6 @@ import pytest
 
 from cgru_cli.formats.model import Model
 from cgru_cli.output.layouts import LAYOUTS
-from cgru_cli.parameters.parameter import Dialect
 from cgru_cli.parameters.program import COMPAT, PROGRAMS, Program, marian_limit
 
 
@@ -19,11 +18,6 @@ def test_every_compatible_program_is_described():
         assert defaults.search in ("shrinking", "nematus-tf")
         assert dataclasses.is_dataclass(defaults) and defaults.beam_size >= 1
     assert {*PROGRAMS, Program.CGRU} == set(Program)
-
-
-def test_every_dialect_belongs_to_a_program():
-    assert {dialect.program for dialect in Dialect} < set(PROGRAMS)
-    assert Dialect.NEMATUS_TF_01.program is Program.NEMATUS_TF
 
 
 @pytest.mark.parametrize(

@@ -32,44 +32,6 @@ def test_lines_end_at_newlines_only(tmp_path_factory, data, packed):
     assert list(raw_text.read_lines(path)) == expected(data)
 
 
-def test_lines_by_hand(tmp_path):
-    path = tmp_path / "text"
-    path.write_bytes(BOM + b"a\r\n\n b\x0bc\xe2\x80\xa8\n" + BOM + b"end")
-    lines = [b"a\r", b"", b" b\x0bc\xe2\x80\xa8", BOM + b"end"]
-    assert list(raw_text.read_lines(path)) == lines
-    path.write_bytes(b"")
-    assert list(raw_text.read_lines(path)) == []
-
-
-def test_several_files_and_members_of_gzip(tmp_path):
-    one, two, three = (tmp_path / name for name in ("one", "two.gz", "three"))
-    one.write_bytes(b"a\nb")
-    two.write_bytes(gzip.compress(b"c\nd", mtime=0) + gzip.compress(b"e\n", mtime=0))
-    three.write_bytes(BOM + b"f\n")
-    assert [list(raw_text.read_lines(path)) for path in (one, str(two), three)] == [
-        [b"a", b"b"],
-        [b"c", b"de"],
-        [b"f"],
-    ]
-
-
-def test_gzip_that_ends_too_early(tmp_path):
-    whole = gzip.compress(bytes(range(256)) * 20)
-    path = tmp_path / "text.gz"
-    for size in (0, 1, 9, 12, len(whole) // 2, len(whole) - 9, len(whole) - 1):
-        path.write_bytes(whole[:size])
-        with pytest.raises(CgruError, match=r"text\.gz: not a complete gzip file \(.*; make it"):
-            list(raw_text.read_lines(path))
-
-
-@pytest.mark.parametrize("data", [b"plain text\n", gzip.compress(b"a\n", mtime=0)[:-8] + b"\0" * 8])
-def test_other_files_named_gz(data, tmp_path):
-    path = tmp_path / "text.gz"
-    path.write_bytes(data)
-    with pytest.raises(CgruError, match=r"text\.gz: not a complete gzip file"):
-        list(raw_text.read_lines(path))
-
-
 def chunked(lines, call):
     """With chunks of up to 3 lines and about 10 bytes."""
     with mock.patch.object(raw_text, "LINES", 3), mock.patch.object(raw_text, "BYTES", 10):

@@ -1,12 +1,9 @@
 """`cgru score` from the command line: the programs' scores, layouts, n-best lists, streams."""
 
 import json
-import math
 import os
-import subprocess
 
 import numpy as np
-import prepared
 import pytest
 from commands import SOURCE, as_marian, in_process, one_line, output_lines, vocabulary, write_model
 from hypothesis import HealthCheck, given, settings
@@ -186,22 +183,6 @@ def test_models_have_columns_and_ensembles_one(model, lines, texts, tmp_path):
     np.testing.assert_allclose(weighted, one / 4 + 2 * two, atol=2e-5)
 
 
-def test_summaries(model, lines, texts):
-    scores = numbers(lines("-m", model, *texts))[:, 0]
-    words = sum(len(line.split()) + 1 for line in texts[-1].read_text().splitlines())
-    expected = {
-        "ce-sum": -scores.sum(),
-        "ce-mean": -scores.mean(),
-        "cross-entropy": -scores.mean(),
-        "ce-mean-words": -scores.sum() / words,
-        "perplexity": math.exp(-scores.sum() / words),
-    }
-    for kind, value in expected.items():
-        assert numbers(lines("-m", model, *texts, "--summary", kind))[0, 0] == pytest.approx(
-            value, rel=1e-5
-        )
-
-
 @settings(
     max_examples=5,
     deadline=None,
@@ -294,20 +275,6 @@ def test_rescoring_matches_nematus_rescore_py(shared, score, tmp_path, file, mor
     code, text, messages = score("-m", folder / "model.npz", "-s", listed, "-t", listed)
     assert (code, text) == (1, "")
     assert f"{listed}: line 1 is an entry of an n-best list" in messages
-
-
-def test_pairs_are_scored_while_the_pipe_is_open(model):
-    command = prepared.command("score", "-m", model)
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as child:
-        child.stdin.write("a b\tA B\n")
-        child.stdin.flush()
-        assert float(child.stdout.readline()) < 0
-        child.stdin.write("a b\tA B\n" * 3)
-        child.stdin.close()
-        assert len(child.stdout.read().splitlines()) == 3
-        assert child.wait() == 0
 
 
 def test_factors_are_read(tmp_path, lines):

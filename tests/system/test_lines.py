@@ -106,11 +106,6 @@ def test_tokens_end_at_ascii_spaces_only(text):
     assert " ".join(tokens(text)).replace(" ", "") == text.replace(" ", "")
 
 
-def test_tokens_examples():
-    assert tokens("  a\tb  c\u00a0d\r ") == ["a\tb", "c\u00a0d\r"]
-    assert tokens("   ") == tokens("") == []
-
-
 def test_tokens_of_a_long_line_take_little_memory():
     line = "abc  de " * (5 * module.LONG // 8) + "\u00a0x"
     expected = line.split(" ")

@@ -1,10 +1,13 @@
 """Iterators in threads: all items, errors, and an early end."""
 
+import itertools
 import threading
+import time
+from collections import Counter
 
 import pytest
 
-from cgru_cli.system.side_by_side import side_by_side, together_in
+from cgru_cli.system.side_by_side import Ahead, side_by_side, together_in
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -73,3 +76,69 @@ def test_batches_at_a_time_fit_into_the_memory(max_tokens, threads, expected):
 
 def test_no_batches_need_no_threads():
     assert together_in(10, [], [], 4) == 1
+
+
+def test_items_made_ahead_come_in_order():
+    with Ahead(iter(range(100)), depth=3) as items:
+        assert list(items) == list(range(100))
+        assert list(items) == []
+
+
+def test_at_most_depth_items_are_made():
+    made = Counter()
+
+    def items():
+        for i in range(50):
+            made["items"] += 1
+            yield i
+
+    with Ahead(items(), depth=3) as ahead:
+        assert next(ahead) == 0
+        time.sleep(0.05)
+        assert made["items"] <= 4
+
+
+def test_error_comes_after_the_items_before_it():
+    def items():
+        yield 1
+        yield 2
+        raise OSError("gone")
+
+    with Ahead(items()) as ahead:
+        assert [next(ahead), next(ahead)] == [1, 2]
+        with pytest.raises(OSError, match="gone"):
+            next(ahead)
+
+
+def test_closing_ends_the_thread_and_the_generator():
+    ended = threading.Event()
+
+    def items():
+        try:
+            yield from itertools.count()
+        finally:
+            ended.set()
+
+    before = threading.active_count()
+    ahead = Ahead(items())
+    assert next(ahead) == 0
+    ahead.close()
+    ahead.close()
+    assert ended.is_set()
+    assert threading.active_count() == before
+    assert list(ahead) == []
+
+
+def test_waiting_is_counted():
+    def slow():
+        for i in range(3):
+            time.sleep(0.02)
+            yield i
+
+    with Ahead(slow()) as ahead:
+        assert list(ahead) == [0, 1, 2]
+        assert ahead.waited > 0.04
+    with Ahead(iter(range(3))) as ahead:
+        time.sleep(0.1)
+        assert list(ahead) == [0, 1, 2]
+        assert ahead.waited < 0.02

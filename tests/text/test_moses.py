@@ -34,13 +34,6 @@ def test_words_by_hand(language, text, words):
     assert tokenizer.join(words) == " ".join(text.split())
 
 
-def test_switches():
-    assert Tokenizer("en", True, False).split("a & it's | c-d") == "a &amp; it &apos;s &#124; c-d"
-    assert Tokenizer("en", True, False).join("a &amp; b &#124; c") == "a & b | c"
-    assert Tokenizer("en", False, True).split("c-d") == "c @-@ d"
-    assert Tokenizer("en", False, True).join("c @-@ d") == "c-d"
-
-
 @given(PLAIN)
 def test_letters_do_not_change(words):
     text = " ".join(words)

@@ -15,7 +15,7 @@ from tables import each_row
 from cgru_cli.errors import CgruError
 from cgru_cli.text.moses import CaseModel
 from cgru_cli.text.pipeline import PipelineSettings, Preprocessing
-from cgru_cli.text.subwords import Codes, Pieces, check_codes, learn_codes, learn_pieces
+from cgru_cli.text.subwords import Codes, learn_codes, learn_pieces
 
 TEXT = [
     "the cat sat on the mat .",
@@ -101,47 +101,6 @@ def test_the_same_text_gives_the_same_model():
         ).get_piece_size()
         assert learn_pieces(TEXT, kind, size, 1.0) == model
     assert learn_codes(Counter(dict(reversed(WORDS.items()))), 40) == CODES
-
-
-def test_codes_by_hand():
-    codes = Codes("#version: 0.2\nl o\nlo w</w>\nlo w\n", "codes")
-    assert codes.split("low lower slow") == ["low", "low@@", "e@@", "r", "s@@", "low"]
-    assert codes.join(["low@@", "e@@", "r", "low@@"]) == "lower low"
-    # A word that ends in the mark stays one word, also for sed 's/@@ //g'.
-    pieces = codes.split("a@@ b @@")
-    assert codes.join(pieces) == "a@@ b @@"
-    assert re.sub("@@ ", "", " ".join(pieces)) == "a@@ b @@"
-
-
-def test_codes_split_as_subword_nmt_does():
-    import io
-
-    from subword_nmt.apply_bpe import BPE as Original
-
-    original = Original(io.StringIO(CODES))
-    for line in (*TEXT[:4], "lowly newt wid@er é"):
-        assert " ".join(Codes(CODES, "codes").split(line)) == original.process_line(line)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("#version: 0.3\na b\n", r"c:1: codes of an unknown version"),
-        ("#version: 0.2\na b\nabc\n", r"c:3: expected two sub-words"),
-        ("one two three\n", r"c:1: expected two sub-words"),
-        ("", r"c:1: expected two sub-words"),
-    ],
-)
-def test_other_files_than_codes_are_refused(text, message):
-    with pytest.raises(CgruError, match=message):
-        check_codes(text, "c")
-
-
-def test_too_little_text_to_learn_from():
-    with pytest.raises(CgruError, match="no sub-words"):
-        learn_codes(Counter("ab"), 10)
-    with pytest.raises(CgruError, match="--subword-vocabulary 3"):
-        learn_pieces(TEXT, "bpe", 3, 1.0)
 
 
 def moses(**settings):
@@ -281,15 +240,3 @@ def test_missing_file(tmp_path):
     (tmp_path / "preprocess.json").write_bytes(b"\xff{")
     with pytest.raises(CgruError, match="not JSON"):
         Preprocessing.read(tmp_path)
-
-
-def test_pieces_needs_the_right_end_of_sentence():
-    import io
-
-    written = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(TEXT), model_writer=written, vocab_size=60, model_type="bpe",
-        minloglevel=2,
-    )  # fmt: skip
-    with pytest.raises(CgruError, match="does not end sentences with id 0"):
-        Pieces(base64.b64encode(written.getvalue()).decode(), "p.json")

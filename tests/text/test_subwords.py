@@ -175,6 +175,8 @@ def test_versions_of_codes():
         assert Codes(f"{first}l o\nlo w\n", "codes").split("low") == pieces
     with pytest.raises(CgruError, match=r"codes:1: codes of an unknown version \('#version: 3'\)"):
         check_codes("#version: 3\na b\n", "codes")
+    with pytest.raises(CgruError, match=r"codes:1: expected two sub-words"):
+        check_codes("", "codes")
 
 
 def test_warning_of_fewer_merges(capsys):

@@ -179,22 +179,6 @@ def test_output_has_a_line_for_each_input_line(model, lines):
         assert lines(*short, text=ODD[i] + b"\n") == [written[i]]
 
 
-def test_max_length_cuts_a_long_line(model, translate):
-    code, text, messages = translate(
-        "-m",
-        model,
-        "--max-length",
-        3,
-        "--translation-maxlen",
-        9,
-        text="a b c d f\na b c\na b c c\n",
-    )
-    assert code == 0
-    first, second, third = text.splitlines()
-    assert first == second == third
-    assert "2 lines were cut to --max-length 3" in messages
-
-
 line_texts = st.text(st.sampled_from("abcdf \t\r\u2028\x00é|"), max_size=12)
 
 
@@ -327,16 +311,6 @@ def test_bad_files_are_refused(model, translate, tmp_path):
     one_line(
         translate("-m", model, text="a\n", output=tmp_path / "no/where"), 1, "cannot be written"
     )
-
-
-def test_a_missing_model_ends_the_process_at_once(tmp_path):
-    before = time.monotonic()
-    command = [sys.executable, "-m", "cgru_cli", "translate", "-m", tmp_path / "none.npz"]
-    started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    out, err = started.communicate(timeout=PATIENCE)
-    assert started.returncode == 1 and out == b""
-    assert err.count(b"\n") == 1 and err.startswith(b"cgru: ")
-    assert time.monotonic() - before < PATIENCE
 
 
 # -- vocabularies ----------------------------------------------------------------------------------

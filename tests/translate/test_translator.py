@@ -123,19 +123,6 @@ def test_plan_holds_the_decisions(path):
         decided(path, compat="nematus-tf", force_decode=True)
 
 
-def test_views_are_the_mean_and_every_model(path, tmp_path):
-    other = load_model(write_model(tmp_path, seed=8))
-    models = [load_model(path), other]
-    names = tuple(str(one.model.path) for one in models)
-    options = TranslateOptions(model=names, heatmap="page.html", translation_maxlen=4)
-    search = LineSearch(SearchPlan(options, models), models)
-    (one,) = search.translations(["a b"])
-    mean, *each = search.results.views(one)
-    assert len(each) == 2 and mean.name == "mean"
-    np.testing.assert_allclose(mean.weights, (each[0].weights + each[1].weights) / 2, atol=1e-5)
-    assert search.results.views(next(search.translations([""]))) == []
-
-
 def test_a_language_model_in_an_ensemble_has_no_view(path, tmp_path):
     no_source = {"source_vocabularies": (), "source_embeddings": ()}
     lm = write_model(tmp_path, type=Type.LM, decoder_base_transition=1, **no_source)

@@ -1,4 +1,4 @@
-"""Heat maps as a self-contained page: `page.html` with the data inside."""
+"""Heat maps as a self-contained page, also for a notebook: `page.html` with the data inside."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from .view import Sentence, View, is_right_to_left
 
 _TEMPLATE = Path(__file__).with_name("page.html")
 _DECIMALS = 6  # of weights and probabilities
+_CELL, _AROUND = 30, 260  # height in pixels of a word's row, and of the rest of the page
 
 
 def page(title: str, sentences: Sequence[Sentence]) -> str:
@@ -62,3 +64,25 @@ def _as_json(view: View) -> dict:
 
 def _rounded(values: np.ndarray) -> list:
     return np.round(np.asarray(values, np.float64), _DECIMALS).tolist()
+
+
+class Heatmap(NamedTuple):
+    """A heat map as an HTML page, which notebooks display."""
+
+    html: str  # the whole page; it needs no network
+    height: int  # pixels
+
+    @classmethod
+    def of(cls, view: View, source: str, target: str) -> Heatmap:
+        """Draw the attention of a line and its translation, which are also given as text."""
+        sentence = Sentence(1, [view], source, target)
+        return cls(page(source, [sentence]), _AROUND + _CELL * len(view.target))
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe srcdoc="{html.escape(self.html)}" width="100%" height="{self.height}" '
+            'style="border: 0"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        return f"Heatmap({len(self.html):,} characters of HTML)"

@@ -5,32 +5,11 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple
 
 import numpy as np
 
-from ...errors import CgruError
-from ...text.vocabulary import EOS
-
 MEAN = "mean"  # name of an ensemble's view, beside the views of its models
-
-
-class Attended(Protocol):
-    """The fields of a `Hypothesis` that a view reads."""
-
-    @property
-    def tokens(self) -> Sequence[str]: ...
-
-    @property
-    def finished(self) -> bool: ...
-
-    @property
-    def word_scores(self) -> np.ndarray: ...
-
-    @property
-    def alignment(self) -> np.ndarray | None: ...
-
-    def reversed(self) -> Self: ...
 
 
 class View(NamedTuple):
@@ -41,38 +20,6 @@ class View(NamedTuple):
     target: Sequence[str]  # [T] in reading order; without EOS if the length limit cut it
     weights: np.ndarray  # (T,S) float32: attention of each target word, summing to 1
     probabilities: np.ndarray | None  # (T,) float32: p(y_j | y_<j, x)
-
-    @classmethod
-    def of(
-        cls,
-        name: str,
-        source: Sequence[str],
-        hypothesis: Attended,
-        *,
-        right_left: bool = False,
-        model_weights: Sequence[float] = (1.0,),
-        labels: bool = False,
-    ) -> Self:
-        """The view of a hypothesis (in decoding order) and the words of its source, without EOS.
-
-        model_weights: the weights of the models' scores in `hypothesis.word_scores`. Divided by the
-        sum of the weights, a word's score is the logarithm of the geometric mean of the models'
-        probabilities, which is undefined for negative weights. labels: whether the words are
-        labels, without EOS. Raises CgruError without attention.
-        """
-        if hypothesis.alignment is None:
-            raise CgruError(f"{name}: has no attention to draw")
-        if right_left:
-            hypothesis = hypothesis.reversed()
-        probabilities = None
-        if min(model_weights) >= 0:
-            scores = np.asarray(hypothesis.word_scores, np.float64)
-            probabilities = np.exp(scores / sum(model_weights)).astype(np.float32)
-        target = [*hypothesis.tokens, *([EOS] if hypothesis.finished and not labels else [])]
-        weights = np.asarray(hypothesis.alignment, np.float32)[: len(target)]
-        if probabilities is not None:
-            probabilities = probabilities[: len(target)]
-        return cls(name, [*source, EOS], target, weights, probabilities)
 
     @property
     def strongest(self) -> np.ndarray:

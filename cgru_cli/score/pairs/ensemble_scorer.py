@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import CgruError
 from ...formats.loaded_model import LoadedModel, Reading
 from ...output.heatmap.view import MEAN, View
-from ...output.hypothesis import Hypothesis
+from ...output.hypothesis import Hypothesis, view_of
 from ...system.side_by_side import side_by_side, together_in
 from ...system.windows import batches
 from ..plan import ScorePlan
@@ -21,12 +21,9 @@ if TYPE_CHECKING:
     from ...search.scoring import Scores
 
 
-class ScoredPair(NamedTuple):
-    """A translation, scored."""
-
-    source: Sequence[str]  # words as the first model with a source reads them, without factors
-    hypothesis: Hypothesis  # by all models together, in the order of writing
-    of_models: Sequence[tuple[Sequence[str], Hypothesis]] = ()  # source and scores of each model
+# A scored translation, with words in the order of writing: by all models together, with the source
+# as the first model with a source reads it, and then by each model if asked for.
+ScoredPair = list[Hypothesis]
 
 
 class EnsembleScorer:
@@ -73,22 +70,10 @@ class EnsembleScorer:
 
         more: arguments of the constructor instead of the plan's.
         """
-        from ...search.runtime import Settings, prepared
-
-        options = plan.options
-        settings = Settings(options.device, options.cpu_threads)
-        scorers = [
-            ModelScorer(
-                one,
-                reading,
-                prepared(one.model, options.precision, settings),
-                options.workspace,
-                with_alignment=with_alignment,
-            )
-            for one in models
-        ]
+        scorers = model_scorers(plan, models, reading, with_alignment=with_alignment)
         given = {"weights": plan.weights, "normalize": plan.normalize, **more}
-        return cls(scorers, with_alignment=with_alignment, members=bool(options.heatmap), **given)
+        members = bool(plan.options.heatmap)
+        return cls(scorers, with_alignment=with_alignment, members=members, **given)
 
     def read(self, source: str, target: str, number: int) -> list[Line]:
         """A pair (counted from 0) as each model reads it.
@@ -116,44 +101,26 @@ class EnsembleScorer:
         columns = [
             model(numbers, [line[m] for line in lines]) for m, model in enumerate(self.models)
         ]
-        together = _together(columns, self.weights)
-        of_members = len(columns) > 1 and self._members
-        pairs = []
-        for row, line in enumerate(lines):
-            source = self._shown(self._first, line)
-            hypothesis = self._hypothesis(self._first, line, together, row)
-            of_models = [
-                (self._shown(m, line), self._hypothesis(m, line, scores, row))
-                for m, scores in enumerate(columns if of_members else ())
-            ]
-            pairs.append(ScoredPair(source, hypothesis, of_models))
-        return pairs
-
-    def share_processors(self) -> None:
-        """See `Session.share_processors`."""
-        for model in self.models:
-            model.share_processors()
+        by = [(self._first, _together(columns, self.weights))]
+        by += enumerate(columns) if len(columns) > 1 and self._members else ()
+        return [
+            [self._hypothesis(m, line, scores, row) for m, scores in by]
+            for row, line in enumerate(lines)
+        ]
 
     def views(self, pair: ScoredPair, names: Sequence[str]) -> list[View]:
         """The heat map of a model, or of an ensemble's mean and of each model with attention."""
-        together = MEAN if len(self.models) > 1 else names[0]
-        shown = [(together, pair.source, pair.hypothesis, self.weights or (1.0,))]
-        shown += [
-            (name, source, hypothesis, (1.0,))
-            for name, (source, hypothesis) in zip(names, pair.of_models, strict=False)
+        loaded, (together, *of_models) = self.models[0].loaded, pair
+        view = functools.partial(
+            view_of, right_left=loaded.right_left, labels=not loaded.writes_text
+        )
+        name = MEAN if len(self.models) > 1 else names[0]
+        views = [view(name, together, model_weights=self.weights or (1.0,))]
+        return views + [
+            view(name, hypothesis)
+            for name, hypothesis in zip(names, of_models, strict=False)
             if hypothesis.alignment is not None  # as in a language model
         ]
-        loaded = self.models[0].loaded
-        view = functools.partial(
-            View.of, right_left=loaded.right_left, labels=not loaded.writes_text
-        )
-        return [
-            view(name, source, hypothesis, model_weights=weights)
-            for name, source, hypothesis, weights in shown
-        ]
-
-    def _shown(self, m: int, line: Sequence[Line]) -> Sequence[str]:
-        return self.models[m].loaded.without_factors(line[m].source)
 
     def _hypothesis(self, m: int, lines: Sequence[Line], scores: Scores, row: int) -> Hypothesis:
         line = lines[m]
@@ -172,8 +139,28 @@ class EnsembleScorer:
             words,
             (score,),
             alignment,
-            source=self._shown(m, lines),
+            source=self.models[m].loaded.without_factors(line.source),
         )
+
+
+def model_scorers(
+    plan: ScorePlan, models: Sequence[LoadedModel], reading: Reading, *, with_alignment: bool
+) -> list[ModelScorer]:
+    """A scorer for each model by a plan; the models' arrays move into networks."""
+    from ...search.runtime import Settings, prepared
+
+    options = plan.options
+    settings = Settings(options.device, options.cpu_threads)
+    return [
+        ModelScorer(
+            one,
+            reading,
+            prepared(one.model, options.precision, settings),
+            options.workspace,
+            with_alignment=with_alignment,
+        )
+        for one in models
+    ]
 
 
 def in_batches(
@@ -201,8 +188,8 @@ def in_batches(
 
     threads = together_in(max_tokens, sizes, together, scorers[0].models[0].threads)
     if threads > 1:
-        for scorer in scorers:
-            scorer.share_processors()
+        for model in (model for scorer in scorers for model in scorer.models):
+            model.share_processors()
     yield from side_by_side(map(scored, together), threads)
 
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from ...errors import CgruError, UsageError
 from ...output.hypothesis import Hypothesis
-from ...output.layout import Layout
-from ...output.numbers import c_float
+from ...output.layout import Layout, c_float
 from ...system.lines import tokens
 from ..n_best.entry import SEPARATOR, end_of_names, place_of, split
 
@@ -42,15 +41,13 @@ class ScoreLayout:
                 "each model separately"
             )
 
-    def pair(
-        self, number: int, source: Sequence[str], scored: Sequence[Hypothesis], target: str = ""
-    ) -> str:
+    def pair(self, number: int, scored: Sequence[Hypothesis], target: str = "") -> str:
         """The text of one pair's scores by each model; number: of the pair, from 0.
 
         target: the translation as given.
         """
         layout, first = self.layout, self.layout.as_read(scored[0])
-        block = layout.block(number, 0, source, first)
+        block = layout.block(number, 0, first.source, first)
         if layout.writes_objects:
             return block
         line = " ".join(self.number(hypothesis.total) for hypothesis in scored)

@@ -51,7 +51,7 @@ class ModelScorer:
         self._copying = reading.preprocessing.copying if reading.preprocessing else None
         self._placeholders = known_placeholders(loaded.target, *loaded.sources[:1])
         self.max_tokens = max_tokens_of(workspace, loaded.model.structure)
-        self._prepared, self._with_alignment = prepared, with_alignment
+        self.prepared, self._with_alignment = prepared, with_alignment
         self.threads = prepared.settings.threads
 
     @functools.cached_property
@@ -59,7 +59,7 @@ class ModelScorer:
         """Made for the first scores, because some callers only read pairs."""
         from ...search.scoring import Scorer
 
-        return Scorer(self._prepared, with_alignment=self._with_alignment)
+        return Scorer(self.prepared, with_alignment=self._with_alignment)
 
     def share_processors(self) -> None:
         """See `Session.share_processors`."""

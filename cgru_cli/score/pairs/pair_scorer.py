@@ -23,7 +23,7 @@ from ...options.translate import TranslateOptions
 from ...output.hypothesis import Hypothesis
 from ...parameters.program import PROGRAMS
 from ...system.terminal import Progress, counting
-from ...system.windows import in_order, sizes
+from ...system.windows import in_order, in_windows, sizes
 from ...translate.plan import ranking
 from ...translate.translator import Translator, networks_of
 from ..plan import ScorePlan
@@ -112,7 +112,7 @@ class PairScorer:
     def together(self, pairs: Sequence[PreparedPair]) -> list[Hypothesis]:
         """The scores of pairs in one batch, with words in the order of writing."""
         numbers, lines = [one.number for one in pairs], [one.lines for one in pairs]
-        return [one.hypothesis for one in self._scorer.batch(numbers, lines)]
+        return [together for together, *_ in self._scorer.batch(numbers, lines)]
 
     @property
     def languages(self) -> tuple[str, str] | None:
@@ -148,13 +148,14 @@ class PairScorer:
         right_left = self._scorer.models[0].loaded.right_left
 
         def scored(window: list[Pair], first: int) -> Iterator[tuple[int, Hypothesis]]:
-            for place, (pair,) in in_batches([self._scorer], window, first, mini_batch):
-                found = pair.hypothesis.reversed() if right_left else pair.hypothesis
+            for place, ((pair, *_),) in in_batches([self._scorer], window, first, mini_batch):
+                found = pair.reversed() if right_left else pair
                 yield place, found._replace(detokenized=window[place - first][1])
 
-        windows = sizes(mini_batch * self._plan.options.maxi_batch, growing=lazy)
+        most = mini_batch * self._plan.options.maxi_batch
+        windows = in_windows(pairs, sizes(most, growing=lazy))
         with in_python(), counting("pairs", progress) as counted:
-            yield from counted(in_order(pairs, windows, scored))
+            yield from counted(in_order(windows, scored))
             for model in self._scorer.models:
                 model.source.report()
 

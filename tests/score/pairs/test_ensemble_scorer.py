@@ -30,7 +30,7 @@ def model_scorer(loaded, reading=None, **more):
 
 
 def scores(scorer, pairs):
-    numbered = {number: pair.hypothesis for number, (pair,) in in_batches([scorer], pairs, 0, 64)}
+    numbered = {number: pair[0] for number, (pair,) in in_batches([scorer], pairs, 0, 64)}
     return [numbered[number] for number in range(len(pairs))]
 
 
@@ -57,18 +57,17 @@ def test_an_ensemble_is_the_weighted_sum_and_the_mean_of_attention(loaded, other
     models = [model_scorer(loaded), model_scorer(other)]
     each = [scores(EnsembleScorer([model]), PAIRS) for model in models]
     ensemble = EnsembleScorer(models, (0.25, 2.0), with_alignment=True, members=True)
-    for number, (pair,) in in_batches([ensemble], PAIRS, 0, 2):
+    for number, ([together, *of_models],) in in_batches([ensemble], PAIRS, 0, 2):
         one, two = (column[number] for column in each)
         mean = (one.alignment + two.alignment) / 2
-        np.testing.assert_allclose(pair.hypothesis.alignment, mean, atol=1e-6)
+        np.testing.assert_allclose(together.alignment, mean, atol=1e-6)
         weighted = one.word_scores * 0.25 + two.word_scores * 2
-        np.testing.assert_allclose(pair.hypothesis.word_scores, weighted, atol=1e-5)
-        for member, (_, hypothesis) in zip((one, two), pair.of_models, strict=True):
+        np.testing.assert_allclose(together.word_scores, weighted, atol=1e-5)
+        for member, hypothesis in zip((one, two), of_models, strict=True):
             np.testing.assert_allclose(hypothesis.word_scores, member.word_scores, atol=1e-6)
-        names = [view.name for view in ensemble.views(pair, ["one", "two"])]
+        names = [view.name for view in ensemble.views([together, *of_models], ["one", "two"])]
         assert names == ["mean", "one", "two"]
-        (source, hypothesis), attends = pair.of_models
-        without = pair._replace(of_models=[(source, hypothesis._replace(alignment=None)), attends])
+        without = [together, of_models[0]._replace(alignment=None), of_models[1]]
         names = [view.name for view in ensemble.views(without, ["one", "two"])]
         assert names == ["mean", "two"]
 
@@ -85,9 +84,9 @@ def test_pairs_keep_their_numbers_in_any_batches(loaded):
     scorer = EnsembleScorer([model_scorer(loaded)])
     numbered = dict(in_batches([scorer], PAIRS, 10, 1))
     assert set(numbered) == {10, 11, 12, 13}
-    for number, (pair,) in numbered.items():
+    for number, ((pair,),) in numbered.items():
         assert list(pair.source) == PAIRS[number - 10][0].split()
-        assert list(pair.hypothesis.tokens) == PAIRS[number - 10][1].split()
+        assert list(pair.tokens) == PAIRS[number - 10][1].split()
 
 
 def test_long_sources_are_cut_and_long_translations_refused(loaded, capsys):

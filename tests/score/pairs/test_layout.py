@@ -16,7 +16,8 @@ ALIGNMENT = np.array([[0.75, 0.25, 0], [0.125, 0.5, 0.375], [0, 0.25, 0.75]], np
 
 def hypothesis(total=-2.5, words=("A", "B"), alignment=None):
     scores = [-1.5, -0.75, -0.25]
-    return Hypothesis(list(words), True, -2.5, total, scores, (-2.5,), alignment)
+    source = ("a", "b")
+    return Hypothesis(list(words), True, -2.5, total, scores, (-2.5,), alignment, source=source)
 
 
 def layout(program="cgru", models=1, digits=False, **more):
@@ -34,7 +35,7 @@ def layout(program="cgru", models=1, digits=False, **more):
     ],
 )
 def test_each_program_has_its_sign_and_digits(program, expected):
-    assert layout(program).pair(0, ["a"], [hypothesis()]) == f"{expected}\n"
+    assert layout(program).pair(0, [hypothesis()]) == f"{expected}\n"
 
 
 @pytest.mark.parametrize(
@@ -55,21 +56,21 @@ def test_small_probabilities_keep_six_digits():
 
 
 def test_several_models_are_columns():
-    text = layout("nematus", 2).pair(0, ["a"], [hypothesis(-1), hypothesis(-2)])
+    text = layout("nematus", 2).pair(0, [hypothesis(-1), hypothesis(-2)])
     assert text == "1.0 2.0\n"
 
 
 def test_alignment_and_word_scores_follow_the_score():
     aligned = hypothesis(alignment=ALIGNMENT)
-    text = layout(word_scores=True, alignment="hard").pair(0, ["a", "b"], [aligned])
+    text = layout(word_scores=True, alignment="hard").pair(0, [aligned])
     assert text == "-2.500000 ||| 0-0 1-1 2-2 ||| WordScores= -1.5 -0.75 -0.25\n"
-    soft = layout("marian", alignment="soft").pair(0, ["a", "b"], [aligned])
+    soft = layout("marian", alignment="soft").pair(0, [aligned])
     assert soft == "-2.500000 ||| 0.75,0.25,0 0.125,0.5,0.375 0,0.25,0.75\n"
 
 
 def test_json_has_one_object_per_line():
     text = layout(alignment="soft", alignment_format="json", word_scores=True).pair(
-        4, ["a", "b"], [hypothesis(alignment=ALIGNMENT)]
+        4, [hypothesis(alignment=ALIGNMENT)]
     )
     assert text.count("\n") == 1
     assert json.loads(text) == {
@@ -86,7 +87,7 @@ def test_json_has_one_object_per_line():
 
 def test_right_to_left_output_is_printed_in_reading_order():
     text = layout(word_scores=True, right_left=True, alignment="hard").pair(
-        0, ["a", "b"], [hypothesis(alignment=ALIGNMENT)]
+        0, [hypothesis(alignment=ALIGNMENT)]
     )
     assert text == "-2.500000 ||| 0-1 1-0 2-2 ||| WordScores= -0.75 -1.5 -0.25\n"
 

@@ -7,7 +7,7 @@ import pytest
 
 from cgru_cli import load_model
 from cgru_cli.formats.loaded_model import Reading, preprocessing_of
-from cgru_cli.text.tokenised import LEAST, WATCHED, Tokenisation
+from cgru_cli.text.source_words import LEAST, WATCHED, Tokenisation
 
 KNOWN = {"a", "house", "trees", ".", ",", "?", "Dr.", "U.S."}
 ROOT = Path(__file__).resolve().parents[2]
