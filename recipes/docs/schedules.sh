@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Compare learning rates that fall to 0 at the end of training, and sizes, at equal CPU time.
 #
-#   PREP=DIR VALID=PREFIX TEST=PREFIX [OUT=schedules] [SIZES="256/512"] [SCHEDULES="off linear late"]
-#   [UPDATES="450 1350"] [SEEDS=1] [SOURCE=en] [TARGET=de]
+#   PREP=DIR VALID=PREFIX TEST=PREFIX [OUT=schedules] [SIZES="256/512"] [UPDATES="450 1350"]
+#   [SCHEDULES="off linear late"] [SEEDS=1] [SOURCE=en] [TARGET=de]
 #   recipes/docs/schedules.sh [OPTIONS OF cgru train]
 #
 # PREP is a folder of cgru prep; VALID and TEST name raw text, without .SOURCE and .TARGET. Each
-# combination trains on one thread for so many updates, with one value of --lr-decay-to-end. The BLEU
-# of its averaged weights and of its last weights goes to OUT/schedules.tsv. Choose by the validation
-# lines. Run it again after an interruption to resume.
+# combination trains on one thread for so many updates, with one value of --lr-decay-to-end. The
+# BLEU of its averaged weights and of its last weights goes to OUT/schedules.tsv. Choose by the
+# validation lines. Run it again after an interruption to resume.
 set -euo pipefail
 
 : "${PREP:?the folder of cgru prep}" "${VALID:?raw validation text}" "${TEST:?raw test text}"
@@ -22,7 +22,8 @@ done
 evaluate() {
   local set
   for set in "$VALID" "$TEST"; do
-    cgru translate -m "$1" -i "$set.$source" -o "$1.$(basename "$set").$target" --cpu-threads 1 --quiet
+    cgru translate -m "$1" -i "$set.$source" -o "$1.$(basename "$set").$target" --cpu-threads 1 \
+      --quiet
     sacrebleu "$set.$target" -i "$1.$(basename "$set").$target" -b -w 1
   done | paste -s -
 }

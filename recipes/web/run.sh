@@ -11,4 +11,5 @@ examples=$(cd "$(dirname "$0")/../../examples" && pwd)
 
 command -v cgru > /dev/null || { echo "cgru is not on the PATH" >&2; exit 1; }
 
-cgru convert "$examples/en-de.npz" "$examples/de-en.npz" "$out" --to web --precision int8 --force "$@"
+cgru convert "$examples/en-de.npz" "$examples/de-en.npz" "$out" --to web --precision int8 \
+  --force "$@"

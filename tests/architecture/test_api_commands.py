@@ -87,7 +87,7 @@ def test_scores_are_those_of_sacrebleu():
     assert several == {"bleu": bleu.score}
     assert cgru_cli.evaluate(["a", "b"], ["a", "a"], "accuracy") == {"accuracy": 50.0}
     for arguments, message in (
-        ((texts, first, "blue"), "metrics blue: bleu, chrf"),
+        ((texts, first, "blue"), "metrics: blue: bleu, chrf"),
         ((texts, first[:1]), "2 hypotheses for 1 references"),
         (("a b", first), "hypotheses: a list or an iterator"),
         (([b"a"], ["a"]), "hypotheses: text is expected, not bytes"),

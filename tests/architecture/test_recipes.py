@@ -59,10 +59,11 @@ def test_each_recipe_says_what_it_takes_and_what_it_gave(folder):
     overview = (ROOT / "recipes/README.md").read_text("utf-8")
     assert f"]({folder.name}/README.md)" in overview
     variables = set()
+    pages = "".join(path.read_text("utf-8") for path in sorted(folder.glob("*.md")))
     for script in folder.glob("*.sh"):
-        assert f"{folder.name}/{script.name}" in page
+        assert f"{folder.name}/{script.name}" in pages
         variables |= set(re.findall(r"\$\{([A-Z]+):", script.read_text("utf-8")))
-    rows = re.findall(r"^\| (`[A-Z]+`(?:, `[A-Z]+`)*) \|", page, re.M)
+    rows = re.findall(r"^\| (`[A-Z]+`(?:, `[A-Z]+`)*) \|", pages, re.M)
     assert variables == set(re.findall(r"`([A-Z]+)`", " ".join(rows)))
 
 

@@ -289,8 +289,8 @@ def test_marian_reads_the_source_from_the_end_that_it_writes_from(tmp_path):
     ("settings", "warning"),
     [
         ({}, ""),
-        ({"right_left": True}, "a model writes from the end"),
-        ({"right_left": True, "source_reversed": True}, "a model writes and reads from the end"),
+        ({"right_left": True}, "a model writes right to left"),
+        ({"right_left": True, "source_reversed": True}, "a model writes and reads right to left"),
     ],
 )
 def test_other_programs_do_not_know_the_direction_of_a_model(

@@ -29,7 +29,7 @@ def shell_blocks(page: Path) -> str:
 def commands(text: str) -> Iterator[list[str]]:
     """The words of each simple command, without redirections; every variable is 1."""
     for line in text.replace("\\\n", " ").split("\n"):
-        line = re.sub(r"\$(\w+|\{\w+(\[@\])?\})", "1", line)
+        line = re.sub(r"\$(\w+|\{\w+(\[(@|\d+)\])?\})", "1", line)
         line = re.sub(r"\d>&\d", "", line)
         lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
         lexer.whitespace_split = True
@@ -72,7 +72,11 @@ def parse(command: str, arguments: list[str]) -> None:
     if {"-h", "--help", "--help-all"} & set(arguments):
         return
     # 1, the value of every variable, is not valid for these options
-    valid = {("--output-sampling", "1"): "full", ("--precision", "1"): "float32"}
+    valid = {
+        ("--output-sampling", "1"): "full",
+        ("--precision", "1"): "float32",
+        ("--lr-decay-to-end", "1"): "linear",
+    }
     arguments = [valid.get((before, word), word) for before, word in pairwise(["", *arguments])]
     stated = main.commands[command]
     with (

@@ -308,7 +308,7 @@ def test_the_first_lines_are_drawn_unless_others_are_chosen(tmp_path, capsys):
             if maps.wants(number):
                 maps.add(number, [small_view()], "a", "A")
     assert list(data_of(path)) == list(range(1, 21))
-    assert "shows the first 20 of 30 lines; --heatmap-lines chooses" in capsys.readouterr().err
+    assert "shows the first 20 of 30 lines; --heatmap-lines selects" in capsys.readouterr().err
 
 
 def test_nothing_is_written_after_an_error(tmp_path):

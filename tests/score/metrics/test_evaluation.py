@@ -137,7 +137,7 @@ def test_a_pipe_is_a_system(texts):
         (
             ["-t", "one", "-r", "ref", "--metric", "meteor"],
             2,
-            "the known metrics are bleu, chrf, chrf++, ter, accuracy, f1, span-f1",
+            "--metric meteor: bleu, chrf, chrf++, ter, accuracy, f1, span-f1 are known",
         ),
         (["-t", "one", "-r", "ref", "--tokenize", "nothing"], 2, "--tokenize nothing"),
     ],
