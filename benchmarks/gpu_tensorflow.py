@@ -104,6 +104,11 @@ def libraries(environment: Path) -> Iterator[Path]:
         yield from sorted(Path(path).glob("nvidia/*/lib"))
 
 
+def last_line(text: str) -> str:
+    """The last line, which in the log of a command that failed says why; "failed" without any."""
+    return (text.strip().splitlines() or ["failed"])[-1]
+
+
 class Measurements:
     """Runs of cgru in the environment, each a row of the table."""
 
@@ -152,10 +157,9 @@ class Measurements:
             )
             for k in range(together)
         ]  # fmt: skip
-        ended = [process.communicate()[1] for process in started]
-        speeds = [re.findall(r"([\d.]+) words/s", shown)[-1:] for shown in ended]
-        failed = [shown.strip().splitlines()[-1] for shown in ended if "words/s" not in shown]
-        self._row(name, failed or " + ".join(s[0] for s in speeds), time.monotonic() - begun)
+        logs = [process.communicate()[1] for process in started]
+        speeds = [re.findall(r"([\d.]+) words/s", log)[-1:] or [last_line(log)] for log in logs]
+        self._row(name, " + ".join(speed for (speed,) in speeds), time.monotonic() - begun)
 
     def translate(self, name: str, model: str, *options: object) -> None:
         begun = time.monotonic()
@@ -163,15 +167,12 @@ class Measurements:
         text = (self.folder / f"{model.split('-')[0]}.src").read_text("utf-8").splitlines()
         lines.write_text("\n".join(text[:400]) + "\n", "utf-8")
         out = ("-i", lines, "-o", self.folder / "out", "--max-length", 30)
-        done = self._python("-m", "cgru_cli", "translate", "-m", self._model(model), *out, *options)
-        self._row(
-            name, done.stderr.strip().splitlines()[-1:] or "400 lines", time.monotonic() - begun
-        )
+        path = self.folder / f"{model}0.npz"
+        done = self._python("-m", "cgru_cli", "translate", "-m", path, *out, *options)
+        result = last_line(done.stderr) if done.returncode else "400 lines"
+        self._row(name, result, time.monotonic() - begun)
 
-    def _model(self, name: str) -> Path:
-        return self.folder / f"{name}0.npz"
-
-    def _row(self, name: str, result: object, seconds: float) -> None:
+    def _row(self, name: str, result: str, seconds: float) -> None:
         print(f"| {name} | {result} | {seconds:.1f} |", flush=True)
 
     def _start(self, *command: object, **variables: str) -> subprocess.Popen[str]:
@@ -212,15 +213,8 @@ def _on_gpu(of: Measurements, updates: int) -> Iterator[list]:
     """Small before large; the first run of a kind also compiles kernels."""
     end = ("--after", f"{updates}u")
     for jit in ("auto", "on", "off"):
-        yield [
-            of.train,
-            f"small, --jit {jit}",
-            "small",
-            "--jit",
-            jit,
-            *end,
-            {"model": f"small-{jit}"},
-        ]
+        compiled = ("--jit", jit, *end)
+        yield [of.train, f"small, --jit {jit}", "small", *compiled, {"model": f"small-{jit}"}]
     again = ("--jit", "auto", "--after", f"{2 * updates}u")
     yield [of.train, "small, resumed", "small", *again, {"model": "small-auto"}]
     for precision in ("bfloat16", "float16"):

@@ -45,12 +45,11 @@ class Flag:
     mrt`, `--tune or --rerank`); excludes: options that it cannot be combined with, each as typed
     (`--info`, `--objective mrt`, `--mbr without --mbr-n-best`); together: checks several values as
     a whole, raising ValueError; applies_to: scopes outside of which it is refused or not compared;
-    by_data: describes the default that
-    depends on the training data, if the declared default holds only with --compat or --defaults
-    fixed; unless: options that also keep the declared default, if they are explicit; no_effect: the
-    reason why an option of earlier versions has no effect, accepted with a note and not shown;
-    gone: what to do instead of an option of earlier versions, which ends with an error; former:
-    choices of earlier versions, with advice.
+    by_data: describes the default that depends on the training data, if the declared default holds
+    only with --compat or --defaults fixed; unless: options that also keep the declared default, if
+    they are explicit; no_effect: the reason why an option of earlier versions has no effect,
+    accepted with a note and not shown; gone: advice in place of an option of earlier versions,
+    which ends with an error; former: choices of earlier versions, with advice.
     """
 
     help: str

@@ -108,7 +108,7 @@ def checked(options: type, given: Mapping[str, Any], known: Sequence[str]) -> di
 
 
 def _advice(typed: str, options: type, known: Collection[str]) -> str:
-    """What to use instead of an unknown argument, which may be another toolkit's; "" if unknown."""
+    """Advice on an unknown argument, which may be another toolkit's; "" if there is none."""
     flags = flags_here(typed, options)
     fields = [
         field

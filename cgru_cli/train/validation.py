@@ -55,8 +55,8 @@ class Validator:
         self.per_word: float | None = None  # the last cross-entropy, in nats per word with EOS
         self._translates = bool(set(metrics) - {*COSTS, "valid-script"})
         self._script: list[str] = []
-        if {"translation", "valid-script"} & set(metrics):
-            self._script = [*command_of(str(options.valid_script)), *options.valid_script_args]
+        if options.valid_script is not None and {"translation", "valid-script"} & set(metrics):
+            self._script = [*command_of(options.valid_script), *options.valid_script_args]
         if options.valid_translation_output and not self._translates:
             raise UsageError(
                 "--valid-translation-output needs a metric of translations, such as bleu"

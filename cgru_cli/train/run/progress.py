@@ -92,7 +92,7 @@ class Frequency:
         return progress.epochs + progress.share if self.unit == "e" else self.of(progress)
 
     def rest(self, progress: Progress) -> Self:
-        """What is left until the next multiple; 0 at a multiple."""
+        """The amount left until the next multiple; 0 at a multiple."""
         done = round(self.of_all(progress), 9)  # the shares of an epoch are sums
         return type(self)(-done % self.every, self.unit)
 
